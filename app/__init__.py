@@ -1,0 +1,1 @@
+"""The window: views, presenters and the composition root. Knows `core` by its façade only."""

@@ -1,0 +1,1 @@
+"""Markdown, code and diffs to what a text document can show."""

@@ -1,0 +1,1 @@
+"""Widgets: show what they are told, emit what the user wants."""

@@ -1,0 +1,1 @@
+"""Main window and dialogs: compose views, hold no logic."""

@@ -1,0 +1,1 @@
+"""One command a benchmark; each prints its floor beside ours."""

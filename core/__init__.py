@@ -1,0 +1,1 @@
+"""The engine: remembers, with or without a window. Imports neither `app` nor Qt."""

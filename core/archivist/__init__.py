@@ -1,0 +1,1 @@
+"""The librarian: turn hook, segment boundaries, twins."""

@@ -1,0 +1,1 @@
+"""Which models there are: models.txt and the files it names."""

@@ -1,0 +1,1 @@
+"""Transcripts and exports in and out."""

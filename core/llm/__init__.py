@@ -1,0 +1,1 @@
+"""Language models behind a port: host process, worker, templates."""

@@ -1,0 +1,1 @@
+"""MEMORY.md and its kin: locks, atomic writes, history."""

@@ -1,0 +1,256 @@
+"""Words shared by all rooms: ids and the frozen records that cross from core to app.
+
+Times are `float` seconds since the Unix epoch, UTC. A *turn* is one user message with its
+reply; turn numbers ascend over the whole store, so they are evidence ids too. A *session* is
+one conversation.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NewType
+
+SessionId = NewType("SessionId", str)
+TurnId = NewType("TurnId", int)
+MessageId = NewType("MessageId", int)
+SegmentId = NewType("SegmentId", str)
+
+
+class Role(StrEnum):
+    """Who speaks. The values are stored: never rename one."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+class MessageStatus(StrEnum):
+    """What became of a message. The values are stored: never rename one."""
+
+    COMPLETE = "complete"
+    WAITING = "waiting"  # a reply that has no text yet
+    STREAMING = "streaming"
+    STOPPED = "stopped"  # by the user
+    INTERRUPTED = "interrupted"  # by a crash or a kill, found at the next start
+    FAILED = "failed"  # the model could not answer; `error` says why
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message as the chat shows it."""
+
+    id: MessageId
+    session_id: SessionId
+    turn: TurnId
+    role: Role
+    text: str
+    status: MessageStatus
+    created_at: float  # s
+    ended_at: float | None = None  # s; replies only
+    model: str | None = None
+    tokens_per_s: float | None = None
+    error: str | None = None  # for the user
+    kept: int = 0  # lines this turn put into memory, pending ones included
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """One row of the conversation list."""
+
+    id: SessionId
+    title: str  # "" until something names it
+    preview: str  # one line under the title
+    created_at: float
+    updated_at: float
+    turn_count: int
+    pinned: bool = False
+    remember: bool = True  # False: "Temporary", nothing of it enters memory
+    replying: bool = False
+
+
+class Section(StrEnum):
+    """The seven sections of Working Memory, in order. The values are written to disk."""
+
+    TITLE = "Session Title"
+    STATE = "Current State"
+    GOALS = "Task & Goals"
+    FACTS = "Key Facts & Decisions"
+    FILES = "Files & Context"
+    ERRORS = "Errors & Corrections"
+    ISSUES = "Open Issues"
+
+
+class Origin(StrEnum):
+    """Where a remembered line comes from. The values are stored."""
+
+    USER = "user"
+    HEURISTIC = "heuristic"
+    MODEL = "model"
+    RESTORED = "restored"
+
+
+class LineState(StrEnum):
+    """How a line of Working Memory stands against the version before."""
+
+    KEPT = "kept"
+    ADDED = "added"
+    RESTORED = "restored"  # a guard brought it back
+    REMOVED = "removed"  # shown struck through
+    PENDING = "pending"  # noticed since the last commit, enters with the next one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryLine:
+    """One line of Working Memory with its evidence."""
+
+    text: str
+    origin: Origin
+    state: LineState
+    turns: tuple[TurnId, ...] = ()
+    locked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedLine:
+    """A line that waits outside the document (see spec: the parked list)."""
+
+    text: str
+    reason: str  # in words, for the user
+    turns: tuple[TurnId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a commit did with one section, in words."""
+
+    section: Section
+    asked: str  # KEEP, UPDATE, APPEND
+    applied: str
+    reason: str  # one sentence for the user; "" when there is nothing to say
+    restored: tuple[str, ...] = ()
+    carried: tuple[str, ...] = ()
+    parked: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()  # duplicates, placeholders, pointers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySection:
+    """One section as the Memory tab shows it, removed and pending lines included, in order."""
+
+    section: Section
+    lines: tuple[MemoryLine, ...]
+    tokens: int  # estimate of the committed body
+    parked: tuple[ParkedLine, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkingMemory:
+    """A version of a conversation's Working Memory; all seven sections, in order."""
+
+    session_id: SessionId
+    version: int  # 0: nothing committed yet
+    newest: int
+    committed_at: float | None
+    sections: tuple[MemorySection, ...]
+    decisions: tuple[Decision, ...] = ()
+    pending_tokens: int = 0  # of live messages that the next commit would archive
+    cause: str = ""  # why this version was committed, in words
+
+
+class BoundaryReason(StrEnum):
+    """Why a segment was closed. The values are stored and part of the spec's vectors."""
+
+    TURN_COUNT = "turn_count_exceeded"
+    TIME_GAP = "time_gap"
+    MARKER = "explicit_marker"
+    DRIFT = "embedding_drift"
+    LEXICAL_DRIFT = "lexical_drift"
+    FLUSH = "flush"  # session end, idle or start-up sweep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """A stretch of one conversation about one thing."""
+
+    id: SegmentId
+    session_id: SessionId
+    first_turn: TurnId
+    last_turn: TurnId
+    turn_count: int
+    started_at: float
+    ended_at: float | None
+    is_open: bool
+    opened_by: BoundaryReason | None  # None: the conversation's first
+    gap_s: float | None  # silence before it
+    title: str  # its topic in a few words
+    summary: str
+    similarities: tuple[float, ...] = ()  # of each user message to the centroid before it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """One recorded write of a memory file."""
+
+    id: int
+    file: str  # MEMORY.md, SKILL.md or MEMORY_GOALS.md
+    at: float
+    actor: str  # "Keepsake", "you (in another editor)", "keepsake-jobs"
+    cause: str  # in words
+    turns: tuple[TurnId, ...]
+    before: str
+    after: str
+    undoes: int | None = None
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFile:
+    """A memory file as it is on disk, newest change first."""
+
+    name: str
+    path: str
+    text: str
+    changes: tuple[FileChange, ...] = ()
+    problem: str = ""  # why it cannot be read, in words
+
+
+class ModelPhase(StrEnum):
+    """What the model host is doing."""
+
+    ABSENT = "absent"  # no model file
+    STARTING = "starting"
+    LOADING = "loading"
+    READY = "ready"
+    READING = "reading"  # evaluates the prompt
+    WRITING = "writing"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStatus:
+    """The model's state for the status bar."""
+
+    name: str
+    phase: ModelPhase
+    detail: str = ""  # one sentence; for FAILED the reason and what to do
+    tokens_per_s: float | None = None
+    context_used_tokens: int = 0
+    context_size_tokens: int = 0
+    reused_share: float | None = None  # of the last prompt's tokens, 0..1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineStatus:
+    """Everything that does not work as it should, one sentence each; empty when all is well."""
+
+    problems: tuple[str, ...] = ()
+    memory_busy: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayProgress:
+    """How far a replay is."""
+
+    done_turns: int
+    total_turns: int
+    skipped_turns: int = 0  # already there from an earlier run
+    bad_lines: tuple[tuple[int, str], ...] = ()  # (line number from 1, reason)
+    session_ids: tuple[SessionId, ...] = field(default=())

@@ -1,0 +1,1 @@
+"""Events and facets about the user."""

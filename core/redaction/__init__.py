@@ -1,0 +1,1 @@
+"""Secrets out, once, before every sink."""

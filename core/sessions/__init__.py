@@ -1,0 +1,1 @@
+"""One conversation: live window, two-phase commit, context assembly."""

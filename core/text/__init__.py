@@ -1,0 +1,1 @@
+"""Text without meaning: tokens, sentences, language, items, anchors, paths."""

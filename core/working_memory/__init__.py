@@ -1,0 +1,1 @@
+"""The seven-section document: parsing, operations, guards, heuristics. Pure."""

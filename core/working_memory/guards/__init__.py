@@ -1,0 +1,1 @@
+"""One module a section: what an operation may do to it."""
