@@ -48,6 +48,7 @@ class Message:
     model: str | None = None
     tokens_per_s: float | None = None
     error: str | None = None  # for the user
+    note: str = ""  # for the user: what was done to the message on its way to the model
     kept: int = 0  # lines this turn put into memory, pending ones included
 
 

@@ -1,0 +1,132 @@
+"""Conversations: the rows of the list, and what is remembered about each as a whole."""
+
+from core.model import Conversation, SessionId
+from core.storage.database import Connection, Row
+
+_COLUMNS = """session_id, title, preview, created_at, updated_at, turn_count, pinned, remember,
+  EXISTS(SELECT 1 FROM messages m WHERE m.session_id = c.session_id AND m.status IN ('waiting', 'streaming'))"""
+
+
+def add(c: Connection, session_id: SessionId, *, at: float, title: str = "") -> Conversation:
+    """Insert a conversation unless it is there; return it."""
+    c.execute(
+        "INSERT INTO conversations(session_id, title, created_at, updated_at) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        (session_id, title, at, at),
+    )
+    found = get(c, session_id)
+    assert found is not None
+    return found
+
+
+def get(c: Connection, session_id: SessionId) -> Conversation | None:
+    """Return a conversation that is not deleted, or None."""
+    rows = c.execute(
+        f"SELECT {_COLUMNS} FROM conversations c WHERE session_id = ? AND deleted_at IS NULL", (session_id,)
+    )
+    return next((_read(row) for row in rows), None)
+
+
+def load_all(c: Connection) -> tuple[Conversation, ...]:
+    """Return all that are not deleted: pinned first, then the newest."""
+    rows = c.execute(
+        f"SELECT {_COLUMNS} FROM conversations c WHERE deleted_at IS NULL"
+        " ORDER BY pinned DESC, updated_at DESC, created_at DESC, session_id"
+    )
+    return tuple(_read(row) for row in rows)
+
+
+def find_empty(c: Connection) -> Conversation | None:
+    """Return the newest conversation that has no turn and no draft, so that it can be used again."""
+    rows = c.execute(
+        f"SELECT {_COLUMNS} FROM conversations c WHERE deleted_at IS NULL AND turn_count = 0 AND draft = ''"
+        " AND titled_by_user = 0 AND NOT pinned ORDER BY created_at DESC LIMIT 1"
+    )
+    return next((_read(row) for row in rows), None)
+
+
+def rename(c: Connection, session_id: SessionId, title: str, *, by_user: bool) -> None:
+    """Set the title; one set by the user is never overwritten by the program."""
+    guard = "" if by_user else " AND NOT titled_by_user"
+    c.execute(
+        "UPDATE conversations SET title = ?, titled_by_user = titled_by_user OR ? WHERE session_id = ?" + guard,
+        (title, by_user, session_id),
+    )
+
+
+def set_preview(c: Connection, session_id: SessionId, preview: str) -> None:
+    c.execute("UPDATE conversations SET preview = ? WHERE session_id = ?", (preview, session_id))
+
+
+def set_pinned(c: Connection, session_id: SessionId, pinned: bool) -> None:
+    c.execute("UPDATE conversations SET pinned = ? WHERE session_id = ?", (pinned, session_id))
+
+
+def set_remember(c: Connection, session_id: SessionId, remember: bool) -> None:
+    c.execute("UPDATE conversations SET remember = ? WHERE session_id = ?", (remember, session_id))
+
+
+def set_deleted(c: Connection, session_id: SessionId, at: float | None) -> None:
+    """Hide a conversation (`at`) or bring it back (None)."""
+    c.execute("UPDATE conversations SET deleted_at = ? WHERE session_id = ?", (at, session_id))
+
+
+def touch(c: Connection, session_id: SessionId, *, at: float) -> None:
+    """Count a new turn and move the conversation up the list."""
+    c.execute(
+        "UPDATE conversations SET turn_count = turn_count + 1, updated_at = max(updated_at, ?)"
+        " WHERE session_id = ?",
+        (at, session_id),
+    )
+
+
+def load_draft(c: Connection, session_id: SessionId) -> str:
+    return str(_value(c, "draft", session_id) or "")
+
+
+def save_draft(c: Connection, session_id: SessionId, text: str) -> None:
+    c.execute("UPDATE conversations SET draft = ? WHERE session_id = ?", (text, session_id))
+
+
+def load_language(c: Connection, session_id: SessionId) -> str:
+    """Return the BCP 47 tag of the conversation's language, "" while unknown."""
+    return str(_value(c, "language", session_id) or "")
+
+
+def set_language(c: Connection, session_id: SessionId, language: str) -> None:
+    c.execute("UPDATE conversations SET language = ? WHERE session_id = ?", (language, session_id))
+
+
+def load_counters(c: Connection, session_id: SessionId) -> tuple[int, int]:
+    """Return (pending tokens, live tokens)."""
+    rows = c.execute(
+        "SELECT pending_tokens, live_tokens FROM conversations WHERE session_id = ?", (session_id,)
+    )
+    return next(((pending, live) for pending, live in rows), (0, 0))
+
+
+def set_counters(c: Connection, session_id: SessionId, *, pending_tokens: int, live_tokens: int) -> None:
+    c.execute(
+        "UPDATE conversations SET pending_tokens = ?, live_tokens = ? WHERE session_id = ?",
+        (pending_tokens, live_tokens, session_id),
+    )
+
+
+def _value(c: Connection, column: str, session_id: SessionId) -> object:
+    rows = c.execute(f"SELECT {column} FROM conversations WHERE session_id = ?", (session_id,))
+    return next((value for (value,) in rows), None)
+
+
+def _read(row: Row) -> Conversation:
+    session_id, title, preview, created_at, updated_at, turn_count, pinned, remember, replying = row
+    return Conversation(
+        id=SessionId(session_id),
+        title=title,
+        preview=preview,
+        created_at=created_at,
+        updated_at=updated_at,
+        turn_count=turn_count,
+        pinned=bool(pinned),
+        remember=bool(remember),
+        replying=bool(replying),
+    )

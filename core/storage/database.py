@@ -1,0 +1,134 @@
+"""The store's one connection and the thread that owns it.
+
+All SQL of a process runs on this thread. A use case is one `write`: a single `BEGIN IMMEDIATE`
+transaction that is committed whole or not at all, and never held while a model is awaited.
+Other processes share the file through WAL and a busy timeout.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+import sqlite_vec
+
+from core.errors import StorageError
+from core.storage import migrations
+
+T = TypeVar("T")
+Connection = apsw.Connection
+Row = tuple[Any, ...]  # what SQL hands back: STRICT tables vouch for the types
+
+BUSY_TIMEOUT_MS = 10_000  # longer than any transaction of ours; past it something is wrong
+
+
+class Database:
+    """Owns the connection; `open` before anything else, `aclose` last."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")
+        self._connection: Connection | None = None
+
+    async def open(self) -> None:
+        """Open the file and bring its schema up to date.
+
+        Raises `StorageError` in words; `NewerSchemaError` if a newer program wrote the file.
+        """
+        await self._run(self._open)
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in one immediate transaction on the database thread."""
+        return await self._run(lambda: self._in_transaction(work))
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """Run `work`, which must not write, on the database thread."""
+        return await self._run(lambda: work(self._connected()))
+
+    async def aclose(self) -> None:
+        """Finish what is queued, checkpoint, close."""
+        await self._run(self._close)
+        self._thread.shutdown(wait=False)
+
+    async def _run(self, job: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, job)
+        except apsw.Error as error:
+            raise _explain(error, self._path) from error
+
+    def _connected(self) -> Connection:
+        if self._connection is None:
+            raise StorageError("The store is closed. Start Keepsake again; nothing was lost.")
+        return self._connection
+
+    def _open(self) -> None:
+        connection = apsw.Connection(str(self._path))
+        try:
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            connection.execute("PRAGMA journal_mode=WAL")
+            # FULL, not NORMAL: what the user typed must survive a power cut (spec/desktop.md 3.0 no. 2)
+            connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA foreign_keys=ON")
+            connection.enable_load_extension(True)
+            connection.load_extension(sqlite_vec.loadable_path())
+            connection.enable_load_extension(False)
+            migrations.migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+
+    def _in_transaction(self, work: Callable[[Connection], T]) -> T:
+        connection = self._connected()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            result = work(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        return result
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def read_data_version(connection: Connection) -> int:
+    """Return a number that changes when another connection commits (`PRAGMA data_version`)."""
+    version: int = connection.pragma("data_version")
+    return version
+
+
+def _explain(error: apsw.Error, path: Path) -> StorageError:
+    """Put a SQLite error into words for the user."""
+    match error:
+        case apsw.FullError():
+            text = (
+                f"The disk is full: {path.parent} could not be written. Everything saved before is intact. "
+                "Free some space and try again."
+            )
+        case apsw.BusyError() | apsw.LockedError():
+            text = (
+                "Another process has kept the store locked for ten seconds. Nothing was changed; "
+                "try again when it has finished."
+            )
+        case apsw.NotADBError() | apsw.CorruptError():
+            text = (
+                f"{path} is damaged or not a Keepsake store. It was left as it is. Put a backup in its place, "
+                "or choose another folder with --data-dir."
+            )
+        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
+            text = (
+                f"{path} cannot be opened for writing. Nothing was changed. Check the permissions of "
+                f"{path.parent}, or choose another folder with --data-dir."
+            )
+        case apsw.IOError():
+            text = f"Reading or writing {path} failed ({error}). What was saved before is intact; check the disk."
+        case _:
+            return StorageError(f"The store refused an operation ({error}). Nothing was changed.")
+    return StorageError(text)

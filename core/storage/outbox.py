@@ -1,0 +1,95 @@
+"""What must still be done for a turn: one row a step, leased by the process that does it.
+
+Rows are written in the transaction that indexes the turn and deleted in the one that does the
+step, so each step is done at least once, in turn order within a conversation, and its effect
+exactly once.
+"""
+
+from dataclasses import dataclass
+
+from core.model import SessionId, TurnId
+from core.storage.database import Connection
+
+LEASE_S = 60.0  # longer than a step may take; after that its owner is taken for dead
+TWIN = "twin"  # publish the Markdown twins
+REMEMBER = "remember"  # vectors, segment, pending memory lines
+BACKOFF_S = (1.0, 10.0, 60.0, 600.0, 3600.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboxRow:
+    """A claimed step."""
+
+    turn: TurnId
+    step: str
+    session_id: SessionId
+    attempts: int
+
+
+def add(c: Connection, session_id: SessionId, turn: TurnId) -> None:
+    c.executemany(
+        "INSERT INTO outbox(turn, step, session_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+        [(turn, step, session_id) for step in (TWIN, REMEMBER)],
+    )
+
+
+def claim(c: Connection, owner: str, *, now: float) -> OutboxRow | None:
+    """Lease the oldest step that is due and has no earlier one of its kind in its conversation."""
+    rows = c.execute(
+        "UPDATE outbox SET owner = ?, lease_until = ?, attempts = attempts + 1 WHERE rowid = ("
+        "  SELECT rowid FROM outbox o WHERE next_try_at <= ? AND (lease_until <= ? OR owner = ?)"
+        "  AND NOT EXISTS (SELECT 1 FROM outbox e WHERE e.session_id = o.session_id AND e.step = o.step"
+        "                  AND e.turn < o.turn)"
+        "  ORDER BY turn, step LIMIT 1)"
+        " RETURNING turn, step, session_id, attempts",
+        (owner, now + LEASE_S, now, now, owner),
+    )
+    return next(
+        (
+            OutboxRow(turn=TurnId(turn), step=step, session_id=SessionId(session_id), attempts=attempts)
+            for turn, step, session_id, attempts in rows
+        ),
+        None,
+    )
+
+
+def claim_turn(c: Connection, turn: TurnId, owner: str, *, now: float) -> bool:
+    """Lease all steps of a turn that was just indexed; False if another process has one."""
+    held = c.execute(
+        "SELECT 1 FROM outbox WHERE turn = ? AND lease_until > ? AND owner <> ?", (turn, now, owner)
+    ).fetchone()
+    if held is None:
+        c.execute("UPDATE outbox SET owner = ?, lease_until = ? WHERE turn = ?", (owner, now + LEASE_S, turn))
+    return held is None
+
+
+def finish(c: Connection, turn: TurnId, step: str) -> bool:
+    """Take a step off the list; False if it was done already."""
+    return bool(
+        list(c.execute("DELETE FROM outbox WHERE turn = ? AND step = ? RETURNING 1", (turn, step)))
+    )
+
+
+def postpone(c: Connection, row: OutboxRow, *, error: str, now: float) -> None:
+    """Give a failed step back with a back-off."""
+    wait_s = BACKOFF_S[min(row.attempts, len(BACKOFF_S)) - 1]
+    c.execute(
+        "UPDATE outbox SET owner = NULL, lease_until = 0, next_try_at = ?, error = ? WHERE turn = ? AND step = ?",
+        (now + wait_s, error, row.turn, row.step),
+    )
+
+
+def count_waiting(c: Connection, session_id: SessionId | None = None) -> int:
+    sql = "SELECT count(*) FROM outbox"
+    row = (
+        c.execute(sql).fetchone()
+        if session_id is None
+        else c.execute(sql + " WHERE session_id = ?", (session_id,)).fetchone()
+    )
+    return int(row[0]) if row else 0
+
+
+def load_errors(c: Connection) -> tuple[str, ...]:
+    """Return what failed last for steps in back-off, once each."""
+    rows = c.execute("SELECT DISTINCT error FROM outbox WHERE error IS NOT NULL ORDER BY error")
+    return tuple(error for (error,) in rows)
