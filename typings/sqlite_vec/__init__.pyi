@@ -1,0 +1,9 @@
+"""What we use of sqlite-vec 0.1: where the extension lies, and the byte form of vectors."""
+
+from collections.abc import Sequence
+
+__version__: str
+
+def loadable_path() -> str: ...
+def serialize_float32(vector: Sequence[float]) -> bytes: ...
+def serialize_int8(vector: Sequence[int]) -> bytes: ...
