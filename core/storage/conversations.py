@@ -49,7 +49,8 @@ def rename(c: Connection, session_id: SessionId, title: str, *, by_user: bool) -
     """Set the title; one set by the user is never overwritten by the program."""
     guard = "" if by_user else " AND NOT titled_by_user"
     c.execute(
-        "UPDATE conversations SET title = ?, titled_by_user = titled_by_user OR ? WHERE session_id = ?" + guard,
+        "UPDATE conversations SET title = ?, titled_by_user = titled_by_user OR ? WHERE session_id = ?"
+        + guard,
         (title, by_user, session_id),
     )
 

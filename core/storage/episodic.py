@@ -53,7 +53,8 @@ def put(c: Connection, session_id: SessionId, turn: TurnId, role: Role, *, conte
 def load_turn(c: Connection, turn: TurnId) -> tuple[EpisodicRow, ...]:
     """Return the rows of a turn, the user's first."""
     rows = c.execute(
-        "SELECT id, turn, session_id, ts, role, content FROM episodic WHERE turn = ? ORDER BY role DESC", (turn,)
+        "SELECT id, turn, session_id, ts, role, content FROM episodic WHERE turn = ? ORDER BY role DESC",
+        (turn,),
     )
     return tuple(
         EpisodicRow(

@@ -65,9 +65,7 @@ def claim_turn(c: Connection, turn: TurnId, owner: str, *, now: float) -> bool:
 
 def finish(c: Connection, turn: TurnId, step: str) -> bool:
     """Take a step off the list; False if it was done already."""
-    return bool(
-        list(c.execute("DELETE FROM outbox WHERE turn = ? AND step = ? RETURNING 1", (turn, step)))
-    )
+    return bool(list(c.execute("DELETE FROM outbox WHERE turn = ? AND step = ? RETURNING 1", (turn, step))))
 
 
 def postpone(c: Connection, row: OutboxRow, *, error: str, now: float) -> None:

@@ -93,7 +93,8 @@ def finish_reply(
         (text, status, at, tokens, model, tokens_per_s, error, note, message_id),
     )
     c.execute(
-        "UPDATE turns SET hook = 'pending' WHERE turn = (SELECT turn FROM messages WHERE id = ?)", (message_id,)
+        "UPDATE turns SET hook = 'pending' WHERE turn = (SELECT turn FROM messages WHERE id = ?)",
+        (message_id,),
     )
 
 
@@ -151,7 +152,11 @@ def set_hook_pending(c: Connection, turn: TurnId) -> None:
 def set_hook_done(c: Connection, turn: TurnId) -> bool:
     """Claim a waiting turn for the hook; False if another process did."""
     return bool(
-        list(c.execute("UPDATE turns SET hook = 'done' WHERE turn = ? AND hook = 'pending' RETURNING 1", (turn,)))
+        list(
+            c.execute(
+                "UPDATE turns SET hook = 'done' WHERE turn = ? AND hook = 'pending' RETURNING 1", (turn,)
+            )
+        )
     )
 
 
@@ -183,7 +188,9 @@ def load_live_estimates(c: Connection, session_id: SessionId) -> tuple[int, ...]
     return tuple(tokens for (tokens,) in rows)
 
 
-def load_recent_user_texts(c: Connection, session_id: SessionId, *, before: TurnId, limit: int) -> tuple[str, ...]:
+def load_recent_user_texts(
+    c: Connection, session_id: SessionId, *, before: TurnId, limit: int
+) -> tuple[str, ...]:
     """Return the user's last texts before a turn, oldest first."""
     rows = c.execute(
         "SELECT text FROM messages WHERE session_id = ? AND role = 'user' AND turn < ? ORDER BY turn DESC LIMIT ?",

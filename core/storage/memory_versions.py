@@ -1,0 +1,143 @@
+"""Working Memory: every committed version whole, and the lines that wait for the next one."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from core.model import Decision, LineState, MemoryLine, Origin, ParkedLine, Section, SessionId, TurnId
+from core.storage.database import Connection
+
+Lines = dict[Section, tuple[MemoryLine, ...]]
+Parked = dict[Section, tuple[ParkedLine, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A committed document; `lines` carry origin, evidence and how they stand against the one before."""
+
+    number: int
+    created_at: float  # s
+    cause: str
+    archive: int | None
+    document: str
+    lines: Lines
+    decisions: tuple[Decision, ...]
+    parked: Parked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingLine:
+    """A line that heuristics noticed since the last commit."""
+
+    id: int
+    turn: TurnId
+    section: Section
+    text: str
+    replaces: str | None
+
+
+def add(c: Connection, session_id: SessionId, version: Version, *, asked: object) -> None:
+    """Store a version with the operations that were asked for (any JSON value)."""
+    c.execute(
+        "INSERT INTO memory_versions(session_id, version, created_at, cause, archive, document, lines_json,"
+        " asked_json, decisions_json, parked_json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            session_id, version.number, version.created_at, version.cause, version.archive, version.document,
+            _dump({section: [asdict(line) for line in lines] for section, lines in version.lines.items()}),
+            _dump(asked),
+            _dump([asdict(decision) for decision in version.decisions]),
+            _dump({section: [asdict(line) for line in lines] for section, lines in version.parked.items()}),
+        ),
+    )  # fmt: skip
+
+
+def get(c: Connection, session_id: SessionId, number: int | None = None) -> Version | None:
+    """Return a version, the newest when no number is given."""
+    row = c.execute(
+        "SELECT version, created_at, cause, archive, document, lines_json, decisions_json, parked_json"
+        " FROM memory_versions WHERE session_id = ? AND (?2 IS NULL OR version = ?2)"
+        " ORDER BY version DESC LIMIT 1",
+        (session_id, number),
+    ).fetchone()
+    if row is None:
+        return None
+    version, created_at, cause, archive, document, lines, decisions, parked = row
+    return Version(
+        number=version,
+        created_at=created_at,
+        cause=cause,
+        archive=archive,
+        document=document,
+        lines={Section(name): tuple(map(_read_line, rows)) for name, rows in json.loads(lines).items()},
+        decisions=tuple(map(_read_decision, json.loads(decisions))),
+        parked={Section(name): tuple(map(_read_parked, rows)) for name, rows in json.loads(parked).items()},
+    )
+
+
+def get_newest_number(c: Connection, session_id: SessionId) -> int:
+    """Return the newest version's number, 0 where nothing was committed."""
+    row = c.execute("SELECT max(version) FROM memory_versions WHERE session_id = ?", (session_id,)).fetchone()
+    return int(row[0] or 0) if row else 0
+
+
+def has_archive(c: Connection, session_id: SessionId, archive: int) -> bool:
+    """Whether a version was made from this archive."""
+    row = c.execute(
+        "SELECT 1 FROM memory_versions WHERE session_id = ? AND archive = ?", (session_id, archive)
+    ).fetchone()
+    return row is not None
+
+
+def add_pending(
+    c: Connection, session_id: SessionId, turn: TurnId, lines: Sequence[tuple[Section, str, str | None]]
+) -> None:
+    """Store (section, text, replaces) lines of a turn."""
+    c.executemany(
+        "INSERT INTO memory_pending(session_id, turn, section, text, replaces) VALUES (?, ?, ?, ?, ?)",
+        [(session_id, turn, section, text, replaces) for section, text, replaces in lines],
+    )
+
+
+def load_pending(c: Connection, session_id: SessionId) -> tuple[PendingLine, ...]:
+    rows = c.execute(
+        "SELECT id, turn, section, text, replaces FROM memory_pending WHERE session_id = ? ORDER BY id",
+        (session_id,),
+    )
+    return tuple(
+        PendingLine(id=i, turn=TurnId(turn), section=Section(section), text=text, replaces=replaces)
+        for i, turn, section, text, replaces in rows
+    )
+
+
+def drop_pending(c: Connection, pending: Sequence[PendingLine]) -> None:
+    c.executemany("DELETE FROM memory_pending WHERE id = ?", [(line.id,) for line in pending])
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _read_line(row: dict[str, Any]) -> MemoryLine:
+    return MemoryLine(
+        text=row["text"],
+        origin=Origin(row["origin"]),
+        state=LineState(row["state"]),
+        turns=tuple(map(TurnId, row["turns"])),
+        locked=row["locked"],
+    )
+
+
+def _read_decision(row: dict[str, Any]) -> Decision:
+    texts = {name: tuple(row[name]) for name in ("restored", "carried", "parked", "skipped")}
+    return Decision(
+        section=Section(row["section"]),
+        asked=row["asked"],
+        applied=row["applied"],
+        reason=row["reason"],
+        **texts,
+    )
+
+
+def _read_parked(row: dict[str, Any]) -> ParkedLine:
+    return ParkedLine(text=row["text"], reason=row["reason"], turns=tuple(map(TurnId, row["turns"])))

@@ -1,0 +1,133 @@
+"""Archives and the durable job queue: rows with a lease, so that app and jobs share the work."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from core.model import SessionId
+from core.storage.database import Connection
+from core.storage.outbox import BACKOFF_S
+
+LEASE_S = 120.0
+MAX_ATTEMPTS = 3  # working-memory.md section 1, phase 2
+MEMORY_UPDATE = "memory_update"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A claimed job."""
+
+    id: int
+    kind: str
+    session_id: SessionId
+    payload: dict[str, Any]
+    attempts: int
+
+
+def add_archive(c: Connection, session_id: SessionId, number: int, *, cause: str, at: float) -> None:
+    c.execute(
+        "INSERT INTO archives(session_id, number, created_at, cause, state) VALUES (?, ?, ?, ?, 'pending')",
+        (session_id, number, at, cause),
+    )
+
+
+def get_newest_archive(c: Connection, session_id: SessionId) -> int:
+    row = c.execute("SELECT max(number) FROM archives WHERE session_id = ?", (session_id,)).fetchone()
+    return int(row[0] or 0) if row else 0
+
+
+def has_archive(c: Connection, session_id: SessionId, number: int) -> bool:
+    row = c.execute(
+        "SELECT 1 FROM archives WHERE session_id = ? AND number = ?", (session_id, number)
+    ).fetchone()
+    return row is not None
+
+
+def get_archive_cause(c: Connection, session_id: SessionId, number: int) -> str:
+    row = c.execute(
+        "SELECT cause FROM archives WHERE session_id = ? AND number = ?", (session_id, number)
+    ).fetchone()
+    return str(row[0]) if row else ""
+
+
+def set_archive_state(
+    c: Connection, session_id: SessionId, number: int, state: str, error: str | None = None
+) -> None:
+    c.execute(
+        "UPDATE archives SET state = ?, error = ? WHERE session_id = ? AND number = ?",
+        (state, error, session_id, number),
+    )
+
+
+def add_job(c: Connection, kind: str, session_id: SessionId, payload: dict[str, Any], *, key: str) -> None:
+    """Queue a job once per `key`."""
+    c.execute(
+        "INSERT INTO jobs(kind, key, session_id, payload_json) VALUES (?, ?, ?, ?) ON CONFLICT(key) DO NOTHING",
+        (kind, key, session_id, json.dumps(payload)),
+    )
+
+
+def claim_job(c: Connection, owner: str, *, now: float) -> Job | None:
+    """Lease the oldest job that is due; one job of a conversation runs at a time, in order."""
+    rows = c.execute(
+        "UPDATE jobs SET owner = ?, lease_until = ?, attempts = attempts + 1 WHERE id = ("
+        "  SELECT id FROM jobs j WHERE next_try_at <= ? AND (lease_until <= ? OR owner = ?) AND attempts < ?"
+        "  AND NOT EXISTS (SELECT 1 FROM jobs e WHERE e.session_id = j.session_id AND e.id < j.id AND e.attempts < ?)"
+        "  ORDER BY id LIMIT 1)"
+        " RETURNING id, kind, session_id, payload_json, attempts",
+        (owner, now + LEASE_S, now, now, owner, MAX_ATTEMPTS, MAX_ATTEMPTS),
+    )
+    return next(
+        (
+            Job(
+                id=i,
+                kind=kind,
+                session_id=SessionId(session_id),
+                payload=json.loads(payload),
+                attempts=attempts,
+            )
+            for i, kind, session_id, payload, attempts in rows
+        ),
+        None,
+    )
+
+
+def finish_job(c: Connection, job: Job) -> None:
+    c.execute("DELETE FROM jobs WHERE id = ?", (job.id,))
+
+
+def postpone_job(c: Connection, job: Job, *, error: str, now: float) -> None:
+    """Give a failed job back with a back-off; after the last attempt it stays, listed as failed."""
+    wait_s = BACKOFF_S[min(job.attempts, len(BACKOFF_S)) - 1]
+    c.execute(
+        "UPDATE jobs SET owner = NULL, lease_until = 0, next_try_at = ?, error = ? WHERE id = ?",
+        (now + wait_s, error, job.id),
+    )
+
+
+def retry_failed(c: Connection) -> int:
+    """Give jobs that ran out of attempts a fresh start; returns how many."""
+    return len(
+        list(
+            c.execute(
+                "UPDATE jobs SET attempts = 0, next_try_at = 0 WHERE attempts >= ? RETURNING id",
+                (MAX_ATTEMPTS,),
+            )
+        )
+    )
+
+
+def count_jobs(c: Connection, session_id: SessionId | None = None) -> tuple[int, int]:
+    """Return (waiting, failed)."""
+    where, bindings = ("", ()) if session_id is None else (" WHERE session_id = ?", (session_id,))
+    row = c.execute(
+        f"SELECT count(*) FILTER (WHERE attempts < {MAX_ATTEMPTS}), count(*) FILTER (WHERE attempts >= {MAX_ATTEMPTS})"
+        f" FROM jobs{where}",
+        bindings,
+    ).fetchone()
+    return (int(row[0]), int(row[1])) if row else (0, 0)
+
+
+def load_errors(c: Connection) -> tuple[str, ...]:
+    rows = c.execute("SELECT DISTINCT error FROM jobs WHERE error IS NOT NULL ORDER BY error")
+    return tuple(error for (error,) in rows)
