@@ -49,8 +49,7 @@ def rename(c: Connection, session_id: SessionId, title: str, *, by_user: bool) -
     """Set the title; one set by the user is never overwritten by the program."""
     guard = "" if by_user else " AND NOT titled_by_user"
     c.execute(
-        "UPDATE conversations SET title = ?, titled_by_user = titled_by_user OR ? WHERE session_id = ?"
-        + guard,
+        "UPDATE conversations SET title = ?, titled_by_user = titled_by_user OR ? WHERE session_id = ?" + guard,
         (title, by_user, session_id),
     )
 
@@ -75,8 +74,7 @@ def set_deleted(c: Connection, session_id: SessionId, at: float | None) -> None:
 def touch(c: Connection, session_id: SessionId, *, at: float) -> None:
     """Count a new turn and move the conversation up the list."""
     c.execute(
-        "UPDATE conversations SET turn_count = turn_count + 1, updated_at = max(updated_at, ?)"
-        " WHERE session_id = ?",
+        "UPDATE conversations SET turn_count = turn_count + 1, updated_at = max(updated_at, ?) WHERE session_id = ?",
         (at, session_id),
     )
 
@@ -100,9 +98,7 @@ def set_language(c: Connection, session_id: SessionId, language: str) -> None:
 
 def load_counters(c: Connection, session_id: SessionId) -> tuple[int, int]:
     """Return (pending tokens, live tokens)."""
-    rows = c.execute(
-        "SELECT pending_tokens, live_tokens FROM conversations WHERE session_id = ?", (session_id,)
-    )
+    rows = c.execute("SELECT pending_tokens, live_tokens FROM conversations WHERE session_id = ?", (session_id,))
     return next(((pending, live) for pending, live in rows), (0, 0))
 
 

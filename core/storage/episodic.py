@@ -57,9 +57,7 @@ def load_turn(c: Connection, turn: TurnId) -> tuple[EpisodicRow, ...]:
         (turn,),
     )
     return tuple(
-        EpisodicRow(
-            id=i, turn=TurnId(t), session_id=SessionId(session_id), ts=ts, role=Role(role), content=content
-        )
+        EpisodicRow(id=i, turn=TurnId(t), session_id=SessionId(session_id), ts=ts, role=Role(role), content=content)
         for i, t, session_id, ts, role, content in rows
     )
 
@@ -93,9 +91,7 @@ def search(c: Connection, match: str, *, limit: int = 20) -> tuple[EpisodicRow, 
         (match, limit),
     )
     return tuple(
-        EpisodicRow(
-            id=i, turn=TurnId(t), session_id=SessionId(session_id), ts=ts, role=Role(role), content=content
-        )
+        EpisodicRow(id=i, turn=TurnId(t), session_id=SessionId(session_id), ts=ts, role=Role(role), content=content)
         for i, t, session_id, ts, role, content in rows
     )
 

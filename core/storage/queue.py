@@ -37,22 +37,16 @@ def get_newest_archive(c: Connection, session_id: SessionId) -> int:
 
 
 def has_archive(c: Connection, session_id: SessionId, number: int) -> bool:
-    row = c.execute(
-        "SELECT 1 FROM archives WHERE session_id = ? AND number = ?", (session_id, number)
-    ).fetchone()
+    row = c.execute("SELECT 1 FROM archives WHERE session_id = ? AND number = ?", (session_id, number)).fetchone()
     return row is not None
 
 
 def get_archive_cause(c: Connection, session_id: SessionId, number: int) -> str:
-    row = c.execute(
-        "SELECT cause FROM archives WHERE session_id = ? AND number = ?", (session_id, number)
-    ).fetchone()
+    row = c.execute("SELECT cause FROM archives WHERE session_id = ? AND number = ?", (session_id, number)).fetchone()
     return str(row[0]) if row else ""
 
 
-def set_archive_state(
-    c: Connection, session_id: SessionId, number: int, state: str, error: str | None = None
-) -> None:
+def set_archive_state(c: Connection, session_id: SessionId, number: int, state: str, error: str | None = None) -> None:
     c.execute(
         "UPDATE archives SET state = ?, error = ? WHERE session_id = ? AND number = ?",
         (state, error, session_id, number),

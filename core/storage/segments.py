@@ -33,9 +33,7 @@ class SegmentRow:
 
 
 def get_open(c: Connection, session_id: SessionId) -> SegmentRow | None:
-    rows = c.execute(
-        f"SELECT {_COLUMNS} FROM segments WHERE session_id = ? AND status = 'open'", (session_id,)
-    )
+    rows = c.execute(f"SELECT {_COLUMNS} FROM segments WHERE session_id = ? AND status = 'open'", (session_id,))
     return next((_read(row) for row in rows), None)
 
 
@@ -132,9 +130,7 @@ def load_all(c: Connection, session_id: SessionId) -> tuple[Segment, ...]:
     """Return a conversation's segments in order, each with its drift curve."""
     rows = [
         _read(row)
-        for row in c.execute(
-            f"SELECT {_COLUMNS} FROM segments WHERE session_id = ? ORDER BY first_turn", (session_id,)
-        )
+        for row in c.execute(f"SELECT {_COLUMNS} FROM segments WHERE session_id = ? ORDER BY first_turn", (session_id,))
     ]
     curve = [
         (turn, similarity)

@@ -152,11 +152,7 @@ def set_hook_pending(c: Connection, turn: TurnId) -> None:
 def set_hook_done(c: Connection, turn: TurnId) -> bool:
     """Claim a waiting turn for the hook; False if another process did."""
     return bool(
-        list(
-            c.execute(
-                "UPDATE turns SET hook = 'done' WHERE turn = ? AND hook = 'pending' RETURNING 1", (turn,)
-            )
-        )
+        list(c.execute("UPDATE turns SET hook = 'done' WHERE turn = ? AND hook = 'pending' RETURNING 1", (turn,)))
     )
 
 
@@ -188,9 +184,7 @@ def load_live_estimates(c: Connection, session_id: SessionId) -> tuple[int, ...]
     return tuple(tokens for (tokens,) in rows)
 
 
-def load_recent_user_texts(
-    c: Connection, session_id: SessionId, *, before: TurnId, limit: int
-) -> tuple[str, ...]:
+def load_recent_user_texts(c: Connection, session_id: SessionId, *, before: TurnId, limit: int) -> tuple[str, ...]:
     """Return the user's last texts before a turn, oldest first."""
     rows = c.execute(
         "SELECT text FROM messages WHERE session_id = ? AND role = 'user' AND turn < ? ORDER BY turn DESC LIMIT ?",
