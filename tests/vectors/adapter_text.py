@@ -1,0 +1,21 @@
+"""Text and redaction: from a vector's input to the product's own functions and back."""
+
+from collections.abc import Callable
+from typing import Any
+
+from core.text.items import extract_items
+from core.text.tokens import estimate_tokens, truncate_tokens
+
+Adapter = Callable[[dict[str, Any]], Any]
+
+
+def _truncate_tokens(data: dict[str, Any]) -> Any:
+    text = truncate_tokens(data["text"], data["max_tokens"])
+    return {"text": text, "tokens": estimate_tokens(text)}
+
+
+TEXT_ADAPTERS: dict[str, Adapter] = {
+    "estimate_tokens": lambda data: {"tokens": estimate_tokens(data["text"])},
+    "truncate_tokens": _truncate_tokens,
+    "extract_items": lambda data: {"items": list(extract_items(data["text"]))},
+}
