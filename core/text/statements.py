@@ -1,0 +1,157 @@
+"""What a user states about themselves: decisions, commitments, preferences and facts.
+
+Pure. The words of one message go in, never a reply's: facts about the user come from the user's
+words. Patterns are data (`resources/rules/statements.*`); a clause must carry its own first-person
+subject, and questions, conditions, suppositions, denials and reported speech yield nothing.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import cache
+
+from core.text.clauses import Clause, drop_foreign, fold, load_grammars, read_clauses
+from core.text.due import find_due
+from core.text.rules import RuleTable, load_rules
+
+PLAIN_CONFIDENCE = 0.6
+HEDGED_CONFIDENCE = 0.4
+COMMAND_CONFIDENCE = 0.9
+MAX_CHARS = 300
+
+
+class StatementKind(StrEnum):
+    """What a statement is. The values are stored."""
+
+    DECISION = "decision"
+    COMMITMENT = "commitment"
+    PREFERENCE = "preference"
+    FACT = "fact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One thing the user said about themselves or somebody close."""
+
+    kind: StatementKind
+    text: str
+    negative: bool = False
+    confidence: float = PLAIN_CONFIDENCE  # 0..1
+    subject: str = "user"
+    due: str | None = None  # YYYY-MM-DD or YYYY-MM-DDThh:mm; commitments only
+    rule: str = ""
+    sentence: int = 0  # number of its sentence in the message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryCommand:
+    """An order to remember or forget, with what it is about."""
+
+    command: str  # "remember" or "forget"
+    payload: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    id: str
+    kind: StatementKind
+    negative: bool
+    pattern: re.Pattern[str]
+    negative_in: re.Pattern[str]
+    barring: re.Pattern[str]
+
+
+def find_statements(text: str, *, at: datetime | None = None) -> tuple[Statement, ...]:
+    """Return what the user states in `text`, in order; `at` is when it was said, in their time zone."""
+    found: list[Statement] = []
+    seen: set[tuple[StatementKind, str]] = set()
+    for clause in read_clauses(text):
+        statement = match_statement(clause, at=at)
+        if statement is None:
+            continue
+        key = (statement.kind, fold(statement.text))
+        if key not in seen:
+            seen.add(key)
+            found.append(statement)
+    return tuple(found)
+
+
+def match_statement(clause: Clause, *, at: datetime | None = None) -> Statement | None:
+    """Return the statement a clause makes, if it makes one."""
+    if clause.question or clause.barred or clause.past or not clause.text:
+        return None
+    for rule in _load_statement_rules(clause.language):
+        match = rule.pattern.match(clause.words)
+        if match is None or rule.barring.search(clause.words):
+            continue
+        if clause.hedged and rule.kind in (StatementKind.DECISION, StatementKind.COMMITMENT):
+            return None
+        due = None
+        if at is not None and rule.kind is StatementKind.COMMITMENT:
+            due = find_due(fold(clause.text), at, clause.language)
+        return Statement(
+            kind=rule.kind,
+            text=clause.text[:MAX_CHARS],
+            negative=rule.negative or rule.negative_in.search(clause.words) is not None,
+            confidence=HEDGED_CONFIDENCE if clause.hedged else PLAIN_CONFIDENCE,
+            subject=match.groupdict().get("relation") or "user",
+            due=due,
+            rule=rule.id,
+            sentence=clause.number,
+        )
+    return None
+
+
+def find_command(text: str) -> MemoryCommand | None:
+    """Return the order to remember or forget that opens a message, if there is one."""
+    prose = drop_foreign(text[:4000]).strip()
+    folded = fold(prose)
+    for opener, rules in _load_command_rules():
+        opened = opener.match(folded)
+        at = opened.end() if opened else 0
+        for name, asks, idioms in rules:
+            if idioms.match(folded, at) or idioms.match(folded):
+                continue
+            for pattern in asks:
+                if match := pattern.match(folded, at):
+                    payload = prose[slice(*match.span("p"))].strip(" \t\n:：,，-–—").rstrip(".。!！")
+                    return MemoryCommand(command=name, payload=payload) if payload else None
+    return None
+
+
+_CommandRules = tuple[tuple[str, tuple[re.Pattern[str], ...], re.Pattern[str]], ...]
+
+
+@cache
+def _load_command_rules() -> tuple[tuple[re.Pattern[str], _CommandRules], ...]:
+    loaded = []
+    for table in load_rules("statements").values():
+        commands = table.section("commands")
+        rules = tuple(
+            (name, commands.patterns(name), commands.pattern(f"not_{name}")) for name in ("remember", "forget")
+        )
+        loaded.append((re.compile(commands.text("opener")), rules))
+    return tuple(loaded)
+
+
+@cache
+def _load_statement_rules(language: str) -> tuple[_Rule, ...]:
+    table = load_rules("statements")[language]
+    return tuple(_rule(item) for item in table.sections("rules"))
+
+
+def _rule(table: RuleTable) -> _Rule:
+    return _Rule(
+        id=table.text("id"),
+        kind=StatementKind(table.text("kind")),
+        negative=table.flag("negative"),
+        pattern=table.pattern("patterns"),
+        negative_in=table.pattern("negative_in"),
+        barring=table.pattern("except"),
+    )
+
+
+def list_languages() -> tuple[str, ...]:
+    """Return the languages that have statement rules."""
+    return tuple(grammar.language for grammar in load_grammars())
