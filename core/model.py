@@ -67,6 +67,17 @@ class Conversation:
     replying: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidTurn:
+    """A finished turn that comes from a transcript; times in s."""
+
+    source_key: str
+    user_text: str
+    user_at: float
+    reply_text: str
+    reply_at: float
+
+
 class Section(StrEnum):
     """The seven sections of Working Memory, in order. The values are written to disk."""
 
