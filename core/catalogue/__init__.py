@@ -1,1 +1,1 @@
-"""Which models there are: models.txt and the files it names."""
+"""Which models there are: the list that ships with the program, and what a model file says of itself."""

@@ -1,1 +1,1 @@
-"""Language models behind a port: host process, worker, templates."""
+"""The chat model: its port, its process, and the client of that process."""

@@ -1,0 +1,276 @@
+"""The chat model behind a process of its own: starts it, talks to it, says why it died, starts it again.
+
+Relies on `core.llm.process` for the process and on `core.llm.worker` at its other end. All methods are for one
+asyncio loop, which may be qasync's.
+"""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from core.errors import ModelError, ModelFileError
+from core.llm.frames import Frame
+from core.llm.port import (
+    ChatMessage,
+    GenerationEnd,
+    GenerationPiece,
+    GenerationRequest,
+    ModelProcessError,
+    PromptTooLongError,
+)
+from core.llm.process import HostProcess, default_command, explain_exit
+from core.model import ModelPhase, ModelStatus
+
+log = logging.getLogger(__name__)
+
+DETAIL_LINES = 30
+
+_Answer = GenerationPiece | GenerationEnd | ModelError | int
+
+
+class ModelHost:
+    """A `ChatModel` in another process. Requests are answered one after the other, in order of arrival."""
+
+    def __init__(
+        self,
+        model_path: Path,
+        *,
+        name: str | None = None,
+        context_tokens: int = 4096,
+        threads: int | None = None,
+        command: Sequence[str] | None = None,
+        check_file: Callable[[Path], object] | None = None,
+        on_status: Callable[[ModelStatus], None] | None = None,
+    ) -> None:
+        """Start nothing yet.
+
+        `threads` None leaves the choice to the process (all physical cores but one). `check_file` runs off the loop
+        before each start and raises `ModelFileError` for a broken file. `on_status` is called on the loop.
+        """
+        self._path = model_path.absolute()
+        self._context_tokens, self._threads = context_tokens, threads
+        self._command = tuple(command) if command is not None else default_command()
+        self._check_file = check_file
+        self._on_status = on_status
+        self._status = ModelStatus(
+            name=name or model_path.stem,
+            phase=ModelPhase.STARTING if model_path.is_file() else ModelPhase.ABSENT,
+            context_size_tokens=context_tokens,
+        )
+        self._numbers = itertools.count(1)
+        self._answers: dict[int, asyncio.Queue[_Answer]] = {}
+        self._process: HostProcess | None = None
+        self._ready: asyncio.Future[None] | None = None
+        self._failed_load = ""  # what the process said when it could not load
+        self._closed = False
+
+    @property
+    def status(self) -> ModelStatus:
+        """What the model is doing."""
+        return self._status
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the model process, if one runs."""
+        return self._process.pid if self._process is not None else None
+
+    async def start(self) -> None:
+        """Load the model, if it is not loaded; raise `ModelError` or `ModelFileError` saying why it cannot."""
+        if self._closed:
+            raise ModelError("The model has been closed.")
+        if self._process is None or self._ready is None:
+            self._launch()
+        assert self._ready is not None
+        await asyncio.shield(self._ready)
+
+    def _launch(self) -> None:
+        self._ready = asyncio.get_running_loop().create_future()
+        self._ready.add_done_callback(_retrieve)
+        self._failed_load = ""
+        self._report(phase=ModelPhase.LOADING, detail="", context_used_tokens=0, reused_share=None)
+        self._process = HostProcess(
+            self._command, before=self._check, on_frame=self._take_frame, on_exit=self._take_exit
+        )
+        self._process.send(op="load", model=str(self._path), context_tokens=self._context_tokens, threads=self._threads)
+
+    def _check(self) -> None:
+        """Refuse a missing or broken file; runs off the loop."""
+        if self._check_file is not None:
+            self._check_file(self._path)
+        elif not self._path.is_file():
+            raise ModelFileError(
+                f"The model file {self._path.name} is not in {self._path.parent}. Put it back, or choose another "
+                "model. Your conversations are not affected."
+            )
+
+    async def aclose(self) -> None:
+        """Stop the process and wait until it is gone; running answers end with `ModelError`."""
+        self._closed = True
+        if self._process is not None:
+            await self._process.aclose()
+
+    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GenerationPiece | GenerationEnd, None]:
+        """Yield pieces, then one end; see `ChatModel`. Starts the process if it does not run."""
+        await self.start()
+        number, answers = self._open()
+        ended = False
+        try:
+            self._send(op="generate", id=number, **asdict(request))
+            while not ended:
+                answer = await answers.get()
+                ended = not isinstance(answer, GenerationPiece)
+                if isinstance(answer, ModelError):
+                    raise answer
+                assert not isinstance(answer, int)
+                yield answer
+        finally:
+            del self._answers[number]
+            if not ended:
+                self._send(op="cancel", id=number)
+
+    def cancel(self) -> None:
+        """End all running and waiting answers; each then yields its end, with reason `cancelled`."""
+        for number in self._answers:
+            self._send(op="cancel", id=number)
+
+    async def count_tokens(self, messages: Sequence[ChatMessage]) -> int:
+        """Return the tokens of the prompt these messages make; does not wait for a running answer."""
+        await self.start()
+        number, answers = self._open()
+        try:
+            self._send(op="count", id=number, messages=[asdict(message) for message in messages])
+            answer = await answers.get()
+        finally:
+            del self._answers[number]
+        if isinstance(answer, ModelError):
+            raise answer
+        assert isinstance(answer, int)
+        return answer
+
+    def _open(self) -> tuple[int, asyncio.Queue[_Answer]]:
+        number = next(self._numbers)
+        self._answers[number] = asyncio.Queue()
+        return number, self._answers[number]
+
+    def _send(self, **frame: object) -> None:
+        if self._process is not None:
+            self._process.send(**frame)
+
+    def _answer(self, number: int, answer: _Answer) -> None:
+        if (queue := self._answers.get(number)) is not None:  # else nobody waits any more
+            queue.put_nowait(answer)
+
+    # ---- news of the process, on the loop
+
+    def _take_frame(self, frame: Frame) -> None:
+        match frame["op"]:
+            case "ready":
+                self._report(phase=ModelPhase.READY, context_size_tokens=frame["context_tokens"])
+                if self._ready is not None and not self._ready.done():
+                    self._ready.set_result(None)
+            case "failed":
+                self._failed_load = frame["reason"]
+            case "reading":
+                self._report(phase=ModelPhase.READING)
+            case "piece":
+                if self._status.phase is not ModelPhase.WRITING:
+                    self._report(phase=ModelPhase.WRITING)
+                self._answer(frame["id"], GenerationPiece(frame["text"]))
+            case "end":
+                self._take_end(frame)
+            case "counted":
+                self._answer(frame["id"], frame["tokens"])
+            case "error":
+                self._take_error(frame)
+
+    def _take_end(self, frame: Frame) -> None:
+        end = GenerationEnd(**{key: value for key, value in frame.items() if key not in {"op", "id"}})
+        self._report(
+            phase=ModelPhase.READY,
+            context_used_tokens=end.context_used_tokens,
+            reused_share=end.reused_tokens / end.prompt_tokens if end.prompt_tokens else None,
+            tokens_per_s=end.new_tokens / end.generation_s
+            if end.new_tokens and end.generation_s > 0
+            else self._status.tokens_per_s,
+        )
+        self._answer(frame["id"], end)
+
+    def _take_error(self, frame: Frame) -> None:
+        error: ModelError
+        if frame["kind"] == "prompt_too_long":
+            error = PromptTooLongError(prompt_tokens=frame["prompt_tokens"], limit_tokens=frame["limit_tokens"])
+        else:
+            error = ModelProcessError(
+                f"The model could not answer ({frame['reason']}). The conversation is kept; try again.",
+                details=self._details(),
+            )
+        if self._status.phase in {ModelPhase.READING, ModelPhase.WRITING}:
+            self._report(phase=ModelPhase.READY)
+        self._answer(frame["id"], error)
+
+    def _take_exit(self, result: BaseException | int) -> None:
+        error = self._explain(result)
+        if not self._closed:
+            log.error("the model process ended: %s\n%s", error, getattr(error, "details", ""))
+            self._report(
+                phase=ModelPhase.ABSENT if not self._path.is_file() else ModelPhase.FAILED,
+                detail=str(error),
+                context_used_tokens=0,
+            )
+        ready, self._process, self._ready = self._ready, None, None
+        if ready is not None and not ready.done():
+            ready.set_exception(error)
+        for answers in self._answers.values():
+            answers.put_nowait(error)
+
+    def _explain(self, result: BaseException | int) -> ModelError:
+        if isinstance(result, ModelError):
+            return result
+        details = self._details()
+        if self._closed:
+            return ModelProcessError("The model was closed. The conversation is kept.", details=details)
+        if isinstance(result, OSError):
+            reason = f"The model process could not be started ({result.strerror or result})."
+        elif isinstance(result, BaseException):
+            log.error("the thread of the model process failed", exc_info=result)
+            reason = "The model process could not be started; the log has the details."
+        elif self._failed_load:
+            return ModelProcessError(explain_load_failure(self._path.name, details), details=details)
+        else:
+            reason = f"The model process stopped: {explain_exit(result)}."
+        return ModelProcessError(
+            f"{reason} The conversation is kept; your next message starts the model again.", details=details
+        )
+
+    def _details(self) -> str:
+        lines = self._process.last_lines if self._process is not None else ()
+        return "\n".join(lines[-DETAIL_LINES:])
+
+    def _report(self, **changes: Any) -> None:
+        status = replace(self._status, **changes)
+        if status != self._status:
+            self._status = status
+            if self._on_status is not None:
+                self._on_status(status)
+
+
+def explain_load_failure(name: str, details: str) -> str:
+    """Return a sentence for the user from what llama.cpp logged when it refused a model."""
+    said = details.lower()
+    if any(word in said for word in ("failed to allocate", "unable to allocate", "out of memory", "memoryerror")):
+        return f"There is not enough memory for {name}. Close other programs, or choose a smaller model or context."
+    if "unknown model architecture" in said:
+        return f"{name} is of a kind that this version of Keepsake does not know. Choose another model."
+    if "not within the file bounds" in said or "corrupted or incomplete" in said:
+        return f"The model file {name} is cut short or damaged. Download it again."
+    return f"The model {name} could not be loaded; the log has its last lines. Choose another model, or try again."
+
+
+def _retrieve(future: asyncio.Future[None]) -> None:
+    """Mark a failure as seen: whoever still waits gets it, and nobody may be waiting."""
+    if not future.cancelled():
+        future.exception()

@@ -1,0 +1,88 @@
+"""Between text and a model's tokens. Thread-safe: the native vocabulary is only read.
+
+Relies on llama.cpp through llama-cpp-python's ctypes layer; runs in the model process only.
+"""
+
+import codecs
+import ctypes
+from collections.abc import Sequence
+from dataclasses import replace
+
+from llama_cpp import llama_cpp as native
+
+from core.llm.port import ChatMessage
+from core.llm.template import ChatTemplate
+
+WORD_JOINER = "\u2060"
+
+
+class Vocabulary:
+    """A loaded model's tokenizer and chat template."""
+
+    def __init__(self, model: int) -> None:
+        self._vocab = native.llama_model_get_vocab(model)
+        self.size = native.llama_vocab_n_tokens(self._vocab)
+        self._bos = self._piece_text(native.llama_vocab_bos(self._vocab))
+        self._adds_bos = native.llama_vocab_get_add_bos(self._vocab)
+        source = native.llama_model_chat_template(model, None)
+        self._template = ChatTemplate(
+            source.decode("utf-8", "replace") if source else None,
+            bos=self._bos,
+            eos=self._piece_text(native.llama_vocab_eos(self._vocab)),
+        )
+
+    def encode_prompt(self, messages: Sequence[ChatMessage]) -> list[int]:
+        """Return the tokens of the prompt that the messages make."""
+        prompt = self._template.render([self._disarm(message) for message in messages])
+        add_bos = self._adds_bos and not (self._bos and prompt.startswith(self._bos))
+        return self._tokenize(prompt, add_special=add_bos, parse_special=True)
+
+    def is_end(self, token: int) -> bool:
+        """Tell whether the model ends its answer with this token."""
+        return native.llama_vocab_is_eog(self._vocab, token)
+
+    def piece(self, token: int, *, special: bool = False) -> bytes:
+        """Return the token's bytes, which need not be whole characters; control tokens are empty unless `special`."""
+        if token < 0:
+            return b""
+        room = 64
+        while True:
+            buffer = ctypes.create_string_buffer(room)
+            length = native.llama_token_to_piece(self._vocab, token, buffer, room, 0, special)
+            if length >= 0:
+                return buffer.raw[:length]
+            room = -length
+
+    def _piece_text(self, token: int) -> str:
+        return self.piece(token, special=True).decode("utf-8", "replace")
+
+    def _tokenize(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        data = text.encode("utf-8", "replace")  # a lone surrogate becomes a question mark
+        room = len(data) + 8
+        tokens = (native.llama_token * room)()
+        count = native.llama_tokenize(self._vocab, data, len(data), tokens, room, add_special, parse_special)
+        if count < 0:
+            raise ValueError(f"a text of {len(data)} bytes has more tokens than bytes")
+        return tokens[:count]
+
+    def _disarm(self, message: ChatMessage) -> ChatMessage:
+        """Break control tokens that stand in the text itself: a quoted <|im_end|> must not end the message."""
+        text = message.text
+        if "<" not in text and "[" not in text:  # what the control tokens of all known vocabularies begin with
+            return message
+        tokens = self._tokenize(text, add_special=False, parse_special=True)
+        for token in {t for t in tokens if native.llama_vocab_is_control(self._vocab, t)}:
+            control = self._piece_text(token)
+            text = text.replace(control, control[:1] + WORD_JOINER + control[1:])
+        return message if text == message.text else replace(message, text=text)
+
+
+class TextDecoder:
+    """Joins the bytes of tokens to whole characters; bytes that make none are dropped."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
+
+    def feed(self, data: bytes) -> str:
+        """Return the characters that are whole by now."""
+        return self._decoder.decode(data)
