@@ -29,6 +29,7 @@ _COVERS = tuple(
         r"‘[^‘’\n]{0,300}\s[^‘\n]{0,300}?’(?!\w)",  # two or more words: one is more often an apostrophe
     )
 )
+_CODE_COVERS = 3  # the first of them hide code and block quotes
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 _SPACES = re.compile(r"[^\S\n]+")
 _LIST_MARK = re.compile(r"(?:\d{1,3}|[a-z])[.)](?=\s)")
@@ -67,10 +68,15 @@ def is_acknowledgement(text: str) -> bool:
     return _is_made_of(fold(text), _small_talk())
 
 
+def hide_quoted(text: str, placeholder: str, *, quotes: bool = True) -> str:
+    """Replace code and block quotes, and quoted spans unless `quotes` is False: they are not the user's words."""
+    for cover in _COVERS if quotes else _COVERS[:_CODE_COVERS]:
+        text = cover.sub(placeholder, text)
+    return text
+
+
 def _matching_copy(text: str) -> str:
-    for cover in _COVERS:
-        text = cover.sub(f" {_HIDDEN} ", text)
-    text = _KEYCAP.sub(" ", text)
+    text = _KEYCAP.sub(" ", hide_quoted(text, f" {_HIDDEN} "))
     copy = unicodedata.normalize("NFKC", text.translate(APOSTROPHES)).casefold()
     copy = copy.replace("*", "").replace("__", "")  # emphasis
     return _SPACES.sub(" ", _LINE_BREAK.sub("\n", copy)).strip()

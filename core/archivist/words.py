@@ -21,6 +21,7 @@ _SPACES = re.compile(r"\s+")
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0002ebef"
 _CJK_RUN = re.compile(f"[{CJK}]+")
 _NOT_CJK_WORD = re.compile(f"[{CJK}]+|[^\\W_{CJK}]+(?:'[^\\W_{CJK}]+)*")
+_ENDING = re.compile(r"(.{3,})(?:ing|ed)|(.*(?:s|x|z|ch|sh))es|(.{2,}[^su])s")
 STEM_CHARACTERS = 6  # longer words are compared by their first six characters
 
 
@@ -100,11 +101,10 @@ def split_words(folded: str) -> Iterator[str]:
 def stem(word: str) -> str:
     """Cut a folded word to what its forms share: plural, -ed and -ing go, then six characters stay."""
     word = strip_accents(word.removesuffix("'s"))
-    for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word.removesuffix(ending)
-            break
-    return word[:STEM_CHARACTERS]
+    match = _ENDING.fullmatch(word)
+    if match is not None:
+        word = next(part for part in match.groups() if part)
+    return re.sub(r"(?:ie|y)$", "i", word)[:STEM_CHARACTERS]
 
 
 def is_cjk(token: str) -> bool:

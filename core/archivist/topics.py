@@ -1,0 +1,303 @@
+"""A segment's topic in a few words, and its first and last sentence, taken from the user's texts.
+
+No model: words that come back and stand early name the topic; grammar, courtesy and words that fit
+any conversation (`resources/rules/stopwords.*.toml`) do not. Pure but for reading those files.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from core.archivist.markers import hide_quoted, is_acknowledgement
+from core.archivist.words import CJK, all_phrases, fold, load_rules, phrases, stem
+
+MAX_WORDS = 6
+MAX_CJK_CHARACTERS = 14
+SUMMARY_CHARACTERS = 160  # of each of the two sentences
+_MAX_TEXT = 4_000  # characters read of one message: its topic is said early
+_URL = re.compile(r"\b(?:https?://|www\.)\S+")
+_CLAUSE_END = re.compile(
+    r"[,;:!?()\[\]{}<>|/\"“”«»\n—–…。、，；：！？（）【】《》「」]+|\.(?!\w)|\s-+\s|'(?!\w)|(?<!\w)'"
+)
+_SENTENCE = re.compile(r"[^\n.!?…。！？]*(?:[.](?=\S)[^\n.!?…。！？]*)*[.!?…。！？]*")
+_TOKEN = re.compile(r"[^\W_](?:[\w'’+#-]|\.(?=[a-z\d]))*(?<!['’-])")
+_CJK_RUN = re.compile(f"[{CJK}]+")
+_HIRAGANA = re.compile("[\u3040-\u309f]+")
+_MARKUP = re.compile(r"^[\s#>*+-]+|\*\*|__")
+_EARLY = 1.5  # what a word of the first message counts, against 1 for the others
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word of a clause; `key` compares its forms, "" where it names no topic."""
+
+    text: str
+    key: str
+    links: bool  # may stand inside a topic's name
+
+    @classmethod
+    def read(cls, text: str, language: str) -> "_Word":
+        folded = fold(text)
+        key = stem(folded)
+        generic = folded in _words_of("generic", language) or key in _generic_stems(language)
+        named = len(folded) > 1 and any(c.isalpha() for c in text) and _CJK_RUN.search(text) is None
+        empty = generic or not named or folded in _words_of("words", language)
+        links = generic or folded in _words_of("links", language)
+        return cls(text, "" if empty else key, links)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    text: str
+    score: float
+    stems: frozenset[str]
+    words: int
+
+
+def name_topic(texts: Sequence[str], language: str = "") -> str:
+    """Name what the user's texts are about in two to six words; "" when they are about nothing.
+
+    `language` ("en", "zh" …) chooses the words that name nothing; without it those of all languages.
+    """
+    clean = [_URL.sub(" ", hide_quoted(text[:_MAX_TEXT], " | ")) for text in texts if not is_acknowledgement(text)]
+    characters = sum(len(run) for text in clean for run in _CJK_RUN.findall(text))
+    letters = sum(len(word) for text in clean for word in re.findall(r"[^\W\d_]+", _CJK_RUN.sub(" ", text)))
+    # A Chinese character says as much as three letters.
+    if characters * 3 > letters or (language in ("zh", "ja") and characters):
+        kana = any(_HIRAGANA.search(text) for text in clean)
+        return _name_spaceless(clean, "ja" if kana else "zh") or _name_spaced(clean, language)
+    return _name_spaced(clean, language)
+
+
+def summarise(texts: Sequence[str]) -> str:
+    """Return the first and the last sentence that say something, each cut at 160 characters."""
+    spoken = [sentence for text in texts for sentence in _sentences(text) if not is_acknowledgement(sentence)]
+    if not spoken:
+        return ""
+    told = [sentence for sentence in spoken if _says_something(sentence)] or spoken[:1]
+    first, last = _trim(told[0]), _trim(told[-1])
+    return first if fold(first) == fold(last) else f"{first}\n{last}"
+
+
+def _name_spaced(texts: Sequence[str], language: str) -> str:
+    messages = [
+        [[_Word.read(word, language) for word in _TOKEN.findall(clause)] for clause in _clauses(text)] for text in texts
+    ]
+    scores = _score_words(messages)
+    candidates = _join_repeats(
+        _Candidate(
+            " ".join(word.text for word in words),
+            _score(words, scores),
+            frozenset(word.key for word in words if word.key),
+            len(words),
+        )
+        for message in messages
+        for clause in message
+        for words in _phrases(clause, scores)
+    )
+    return _capitalise(_compose(candidates, ", "))
+
+
+def _clauses(text: str) -> Iterator[str]:
+    """Yield the clauses that may name a topic: not those in which somebody says their name."""
+    introductions = all_phrases("stopwords", "introductions")
+    for clause in _CLAUSE_END.split(text):
+        folded = fold(clause)
+        if not any(phrase in folded for phrase in introductions):
+            yield clause
+
+
+def _score_words(messages: Sequence[Sequence[Sequence[_Word]]]) -> dict[str, float]:
+    """Return what each content word is worth: the messages that hold it, early ones more, names more."""
+    scores: dict[str, float] = {}
+    called: Counter[str] = Counter()  # how often a word stands alone in its clause, as a person addressed does
+    for index, message in enumerate(messages):
+        seen: set[str] = set()
+        for clause in message:
+            content = [word for word in clause if word.key]
+            for word in content:
+                named = word is not clause[0] and word.text[0].isupper() and not word.text.isupper()
+                worth = (1.0 if word.key not in seen else 0.25) * (_EARLY if index == 0 else 1.0)
+                extra = 0.3 if named and word.key not in seen else 0.0
+                scores[word.key] = scores.get(word.key, 0.0) + worth + extra
+                seen.add(word.key)
+            if len(content) == 1 and content[0].text[0].isupper() and len(clause) <= 3:
+                called[content[0].key] += 1
+    return {key: score for key, score in scores.items() if called[key] < 0.5 * score}
+
+
+def _phrases(clause: Sequence[_Word], scores: Mapping[str, float]) -> Iterator[Sequence[_Word]]:
+    """Yield runs of a clause that begin and end with a content word and hold only linking words else."""
+    for start, first in enumerate(clause):
+        if first.key not in scores:
+            continue
+        linked = 0
+        for end in range(start, min(len(clause), start + MAX_WORDS)):
+            if clause[end].key in scores:
+                linked = 0
+                yield clause[start : end + 1]
+            else:
+                linked += 1
+                if linked > 2 or not clause[end].links:
+                    break
+
+
+def _score(words: Sequence[_Word], scores: Mapping[str, float]) -> float:
+    """Worth of a phrase: that of its words, with a discount that keeps it short."""
+    worth = [scores[key] for key in {word.key for word in words} if key in scores]
+    links = sum(word.key not in scores for word in words)
+    return math.fsum(worth) / math.pow(len(worth), 0.45) - 0.3 * links
+
+
+def _join_repeats(candidates: Iterable[_Candidate]) -> list[_Candidate]:
+    """One candidate a wording; one that comes back counts more."""
+    seen: dict[str, _Candidate] = {}
+    repeats: Counter[str] = Counter()
+    for candidate in candidates:
+        key = fold(candidate.text)
+        seen.setdefault(key, candidate)
+        repeats[key] += 1
+    scored = (
+        _Candidate(c.text, c.score * (1 + 0.25 * (min(repeats[key], 4) - 1) * (c.words > 1)), c.stems, c.words)
+        for key, c in seen.items()
+    )
+    return sorted(scored, key=lambda candidate: -candidate.score)  # stable: of equals the earlier
+
+
+def _compose(candidates: Sequence[_Candidate], separator: str) -> str:
+    """Take the best phrase, and others of other words while the name is short and they are near as good."""
+    chosen: list[_Candidate] = []
+    for candidate in candidates:
+        length = sum(c.words for c in chosen)
+        share = 0.25 if length == 1 else 0.5  # one word alone says little
+        if chosen and (candidate.score < share * chosen[0].score or length >= 4 or len(chosen) == 3):
+            break
+        others = frozenset[str]().union(*(c.stems for c in chosen))
+        if length + candidate.words <= MAX_WORDS and not candidate.stems & others:
+            chosen.append(candidate)
+    return separator.join(c.text for c in chosen)
+
+
+def _capitalise(name: str) -> str:
+    """Open with a capital unless the first word is a name in a spelling of its own (iPhone, retry.py)."""
+    first = name.split(" ", 1)[0].rstrip(",")
+    return name[:1].upper() + name[1:] if first.isalpha() and first.islower() else name
+
+
+@cache
+def _words_of(key: str, language: str) -> frozenset[str]:
+    """A list of one language where it is known, else of all (English "sea" is Spanish grammar)."""
+    files = load_rules("stopwords")
+    known = any(name == language for name, _ in files)
+    return frozenset(word for name, rules in files if name == language or not known for word in phrases(rules, key))
+
+
+@cache
+def _generic_stems(language: str) -> frozenset[str]:
+    # Forms of a generic word (recommending, helped) are as empty as it is; short stems would hit others.
+    return frozenset(short for word in _words_of("generic", language) if len(short := stem(word)) >= 4)
+
+
+def _name_spaceless(texts: Sequence[str], language: str) -> str:
+    found: list[str] = []
+    runs = Counter[str]()
+    early: set[str] = set()
+    for index, text in enumerate(texts):
+        for name in _runs(text, language):
+            runs[name] += 1
+            found.append(name)
+            if index == 0:
+                early.add(name)
+    candidates = sorted(
+        (
+            _Candidate(name, _spaceless_score(name, runs, texts, name in early), _pairs(name), len(name))
+            for name in dict.fromkeys([*found, *_shared_parts(runs, language)])
+            if name not in _words_of("generic", language)
+        ),
+        key=lambda candidate: -candidate.score,
+    )
+    chosen: list[_Candidate] = []
+    for candidate in candidates:
+        length = sum(c.words for c in chosen)
+        if chosen and (candidate.score < 0.5 * chosen[0].score or len(chosen) == 3):
+            break
+        if length + candidate.words <= MAX_CJK_CHARACTERS and not any(candidate.stems & c.stems for c in chosen):
+            chosen.append(candidate)
+    return "、".join(c.text for c in chosen)
+
+
+def _runs(text: str, language: str) -> Iterator[str]:
+    """Yield the runs of characters between grammar and punctuation that may name something, and Latin words."""
+    for clause in _clauses(text):
+        for run in _CJK_RUN.findall(clause):
+            for piece in _breaks(language).split(run):
+                if (name := _strip_edges(piece, language)) and name not in _words_of("generic", language):
+                    yield name
+        for word in _TOKEN.findall(_CJK_RUN.sub(" ", clause)):
+            if len(word) > 2 and _Word.read(word, "en").key:
+                yield word
+
+
+def _spaceless_score(name: str, runs: Mapping[str, int], texts: Sequence[str], early: bool) -> float:
+    """Worth of a run: the messages that hold it; two to six characters read best."""
+    holding = sum(name in text for text in texts)
+    if name.isascii():
+        return holding + (0.5 if early else 0.0)
+    fit = {1: 0.0, 2: 0.8, 3: 1.0, 4: 1.15, 5: 1.15, 6: 1.1}.get(len(name), 0.9 if len(name) <= 8 else 0.3)
+    return (holding + 0.25 * (runs.get(name, 0) > 1) + (0.5 if early else 0.0)) * fit
+
+
+def _shared_parts(runs: Mapping[str, int], language: str) -> Iterator[str]:
+    """Yield parts of two to six characters that come back inside different runs."""
+    parts: Counter[str] = Counter()
+    for run in filter(_CJK_RUN.fullmatch, runs):
+        parts.update({run[i : i + size] for size in range(2, 7) for i in range(len(run) - size + 1)})
+    repeated = {part: count for part, count in parts.items() if count >= 2}
+    # Of 莫干 and 莫干山 in the same runs only the longer is a word.
+    covered = {inner for part, count in repeated.items() for inner in (part[1:], part[:-1]) if parts[inner] == count}
+    return (part for part in repeated if part not in covered and _strip_edges(part, language) == part)
+
+
+def _strip_edges(piece: str, language: str) -> str:
+    """Take verbs and particles off the ends, unless they are part of a word that is kept."""
+    edges, keep = _words_of("edges", language), _words_of("keep", language)
+    while len(piece) > 1 and piece[0] in edges and not any(piece.startswith(word) for word in keep):
+        piece = piece[1:]
+    while len(piece) > 1 and piece[-1] in edges and not any(piece.endswith(word) for word in keep):
+        piece = piece[:-1]
+    return piece if len(piece) > 1 else ""
+
+
+def _pairs(name: str) -> frozenset[str]:
+    return frozenset(name[i : i + 2] for i in range(len(name) - 1))
+
+
+@cache
+def _breaks(language: str) -> re.Pattern[str]:
+    known = sorted(_words_of("breaks", language), key=lambda word: (-len(word), word))
+    # Hiragana is grammar, between kanji and katakana that name things.
+    return re.compile("|".join([*map(re.escape, known), _HIRAGANA.pattern]))
+
+
+def _says_something(sentence: str) -> bool:
+    words = sum(_Word.read(word, "").key != "" for clause in _clauses(sentence) for word in _TOKEN.findall(clause))
+    language = "ja" if _HIRAGANA.search(sentence) else "zh"
+    return words >= 2 or sum(len(name) for name in _runs(sentence, language) if not name.isascii()) >= 4
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for match in _SENTENCE.finditer(hide_quoted(text[:_MAX_TEXT], "…", quotes=False)):
+        sentence = " ".join(_MARKUP.sub("", match.group().strip()).split())
+        if any(c.isalnum() for c in sentence):
+            yield sentence
+
+
+def _trim(sentence: str) -> str:
+    if len(sentence) <= SUMMARY_CHARACTERS:
+        return sentence
+    cut = sentence[: SUMMARY_CHARACTERS - 1]
+    at_space = cut.rfind(" ")
+    return (cut[:at_space] if at_space > SUMMARY_CHARACTERS // 2 else cut).rstrip(" ,;:，、") + "…"
