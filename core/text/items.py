@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from core.text.fences import FenceFinder
 from core.text.tokens import is_cjk
 
 SENTINEL_START = "[⚠ CONSOLIDATION REQUIRED"
@@ -26,7 +27,6 @@ _MARKER = re.compile(
 )
 _HEADING = re.compile(r"\s*#+(?:\s|$)")
 _RULE = re.compile(r"\s*([-*_=—─])(?:\s*\1){2,}\s*$")
-_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _ITALIC = re.compile(r"\s*(?:\*(?![\s*])[^*]+(?<!\s)\*|_(?![\s_])(?:[^_]|_(?=\w))+(?<!\s)_)\s*$")
 
 
@@ -99,7 +99,7 @@ class _Reader:
         self._first = self._end = self._column = 0
         self._open = False  # may the next indented line continue the item?
         self._fenced = False
-        self._unclosed: dict[str, int] = {}  # least length of a fence that is known to stay open
+        self._fences = FenceFinder(lines)
 
     def read(self) -> Iterator[tuple[BodyItem, int]]:
         """Yield the items in order."""
@@ -118,7 +118,7 @@ class _Reader:
                 n += 1
                 continue
             column = len(line) - len(line.lstrip())
-            end = self._find_fence_end(n, text_start or column)
+            end = self._fences.find_end(n, text_start or column)
             if text_start or not self._parts or not (end or (self._open and column)):
                 yield from self._flush()
                 self._first, self._column = n, column
@@ -152,22 +152,6 @@ class _Reader:
         fence = "\n".join([opener[indent:].strip(), *(_dedent(line, indent) for line in inner)])
         self._parts += ["\n", fence] if any(self._parts) else [fence]
         self._open = self._fenced = True
-
-    def _find_fence_end(self, n: int, start: int) -> int:
-        """Return the line after the fence that opens at a line, or 0 where none opens or closes."""
-        found = _FENCE.match(self._lines[n][start:].strip())
-        if not found:
-            return 0
-        fence = found[1] or found[2]
-        sign = fence[0]
-        if len(fence) >= self._unclosed.get(sign, len(fence) + 1):
-            return 0
-        for end in range(n + 1, len(self._lines)):
-            line = self._lines[end].strip()
-            if len(line) >= len(fence) and not line.strip(sign):
-                return end + 1
-        self._unclosed[sign] = len(fence)
-        return 0
 
 
 def _marker_end(line: str) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.text.items import extract_items
+from core.text.language import detect_language
 from core.text.tokens import estimate_tokens, truncate_tokens
 
 Adapter = Callable[[dict[str, Any]], Any]
@@ -18,4 +19,5 @@ TEXT_ADAPTERS: dict[str, Adapter] = {
     "estimate_tokens": lambda data: {"tokens": estimate_tokens(data["text"])},
     "truncate_tokens": _truncate_tokens,
     "extract_items": lambda data: {"items": list(extract_items(data["text"]))},
+    "detect_language": lambda data: {"language": detect_language(data["user_text"], data["fallback"])},
 }
