@@ -1,1 +1,1 @@
-"""Text to vectors behind a port."""
+"""Text to vectors: the port, its adapters, and arithmetic on stored vectors."""
