@@ -1,0 +1,99 @@
+"""Archives and jobs: once a key, in order within a conversation, three attempts, then listed as failed."""
+
+from core.model import SessionId
+from core.storage import conversations, queue
+from core.storage.outbox import BACKOFF_S
+from core.storage.queue import LEASE_S, MAX_ATTEMPTS
+
+
+def add(write, key, chat="chat", **payload):
+    write(lambda c: queue.add_job(c, queue.MEMORY_UPDATE, SessionId(chat), payload, key=key))
+
+
+def claim(write, owner="app", now=0.0):
+    return write(lambda c: queue.claim_job(c, owner, now=now))
+
+
+def fail(write, job, now):
+    write(lambda c: queue.postpone_job(c, job, error="It broke.", now=now))
+
+
+def exhaust(write):
+    """Let the oldest job fail until it has no attempts left; returns the time."""
+    now = 0.0
+    for _ in range(MAX_ATTEMPTS):
+        fail(write, claim(write, now=now), now)
+        now += BACKOFF_S[-1]
+    return now
+
+
+def test_a_job_is_queued_once_a_key(write, chat):
+    add(write, "k", archive=1)
+    add(write, "k", archive=2)
+    job = claim(write)
+    assert job.payload == {"archive": 1}
+    write(lambda c: queue.finish_job(c, job))
+    assert claim(write) is None
+
+
+def test_jobs_of_a_conversation_run_one_after_the_other(write, chat):
+    write(lambda c: conversations.add(c, SessionId("other"), at=1.0))
+    add(write, "1", number=1)
+    add(write, "2", number=2)
+    add(write, "3", "other", number=3)
+    first = claim(write, "one")
+    assert first.payload == {"number": 1}
+    assert claim(write, "two").payload == {"number": 3}
+    assert claim(write, "three") is None
+    write(lambda c: queue.finish_job(c, first))
+    assert claim(write, "three").payload == {"number": 2}
+
+
+def test_a_lease_keeps_others_away_until_it_ends(write, chat):
+    add(write, "k")
+    assert claim(write, "dead", now=0.0) is not None
+    assert claim(write, "heir", now=LEASE_S - 1) is None
+    assert claim(write, "heir", now=LEASE_S).attempts == 2
+
+
+def test_a_failed_job_comes_back_after_a_while(write, chat):
+    add(write, "k")
+    fail(write, claim(write, now=100.0), 100.0)
+    assert claim(write, now=100.0 + BACKOFF_S[0] - 0.1) is None
+    assert claim(write, now=100.0 + BACKOFF_S[0]).attempts == 2
+    assert write(queue.load_errors) == ("It broke.",)
+
+
+def test_a_job_that_ran_out_of_attempts_is_kept_as_failed_and_blocks_nobody(write, chat):
+    add(write, "hopeless", number=1)
+    add(write, "next", number=2)
+    now = exhaust(write)
+    assert write(queue.count_jobs) == (1, 1)
+    assert claim(write, now=now).payload == {"number": 2}
+
+
+def test_failed_jobs_can_be_tried_afresh(write, chat):
+    add(write, "k")
+    now = exhaust(write)
+    assert claim(write, now=now) is None
+    assert write(queue.retry_failed) == 1
+    assert claim(write, now=now).attempts == 1
+    assert write(queue.retry_failed) == 0
+
+
+def test_jobs_are_counted_by_conversation(write, chat):
+    write(lambda c: conversations.add(c, SessionId("other"), at=1.0))
+    add(write, "1")
+    add(write, "2", "other")
+    assert write(queue.count_jobs) == (2, 0)
+    assert write(lambda c: queue.count_jobs(c, SessionId("other"))) == (1, 0)
+
+
+def test_archives_are_numbered_by_conversation(write, chat):
+    assert write(lambda c: queue.get_newest_archive(c, chat)) == 0
+    write(lambda c: queue.add_archive(c, chat, 1, cause="You asked for it.", at=1.0))
+    assert write(lambda c: queue.get_newest_archive(c, chat)) == 1
+    assert write(lambda c: queue.has_archive(c, chat, 1)) is True
+    assert write(lambda c: queue.has_archive(c, chat, 2)) is False
+    assert write(lambda c: queue.get_archive_cause(c, chat, 1)) == "You asked for it."
+    assert write(lambda c: queue.get_archive_cause(c, chat, 2)) == ""
