@@ -1,0 +1,180 @@
+"""Joins one open engine to one window: a presenter for each pane, signals to slots, notices to presenters."""
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QSettings, QTimer, QUrl, Slot
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+
+from app.presenters.chat import ChatPresenter
+from app.presenters.conversations import ConversationsPresenter
+from app.presenters.files import FilesPresenter
+from app.presenters.memory import MemoryPresenter
+from app.presenters.segments import SegmentsPresenter
+from app.presenters.status import StatusPresenter
+from app.rendering.display import one_line
+from app.windows.main_window import MainWindow
+from core.changes import Changes
+from core.model import Conversation, ModelStatus, SessionId, TurnId
+
+if TYPE_CHECKING:
+    from core.engine import Engine
+
+TICK_MS = 30_000  # "2 min ago" grows old
+
+
+class ListPane:
+    """The conversation list with its toast, as the presenter sees them."""
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+
+    def show_conversations(self, conversations: Sequence[Conversation], selected: SessionId | None) -> None:
+        self._window.sidebar.show_conversations(conversations, selected, time.time())
+
+    def select(self, session_id: SessionId | None) -> None:
+        self._window.sidebar.select(session_id)
+
+    def offer_undo(self, session_ids: Sequence[SessionId], titles: Sequence[str]) -> None:
+        title = one_line(titles[-1], 40)
+        one = f"“{title}” deleted." if title else "Conversation deleted."
+        text = one if len(session_ids) == 1 else f"{len(session_ids)} conversations deleted."
+        self._window.toast.show_text(text, undo=True)
+
+
+class StatusPane:
+    """The status line and the header's model chip, as the presenter sees them."""
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+
+    def show_model(self, status: ModelStatus) -> None:
+        self._window.status_line.show_model(status)
+        self._window.chat.show_model(status)
+
+    def show_memory_state(self, text: str) -> None:
+        self._window.status_line.show_memory_state(text)
+
+    def show_problems(self, problems: tuple[str, ...]) -> None:
+        self._window.status_line.show_problems(problems)
+
+
+class Desk(QObject):
+    """Lives as long as the engine is open; `aclose` saves the draft and ends every task."""
+
+    def __init__(self, engine: "Engine", window: MainWindow, state: QSettings) -> None:
+        super().__init__(window)
+        self._window = window
+        self._state = state
+        self.engine = engine
+        report = window.toast.show_text
+        self.list = ConversationsPresenter(engine, ListPane(window), report=report, on_open=self._on_open)
+        self.chat = ChatPresenter(engine, window.chat, report=report, create=self.list.create)
+        self.memory = MemoryPresenter(engine, window.memory, report=report, clock=time.time)
+        self.segments = SegmentsPresenter(engine, window.segments, report=report, clock=time.time)
+        self.files = FilesPresenter(engine, window.files, report=report, clock=time.time)
+        self.status = StatusPresenter(engine, StatusPane(window))
+        self._unsubscribe = engine.subscribe(self._on_changes)
+        self._tick = QTimer(self, interval=TICK_MS)
+        self._tick.timeout.connect(self.memory.tick)
+        self._join()
+
+    async def start(self) -> None:
+        """Show what is there: the conversation that was open last, or the newest."""
+        self.status.start()
+        wanted = str(self._state.value("conversation", "")) or None
+        await self.list.start(SessionId(wanted) if wanted else None)
+        self._window.chat.composer.set_ready(True)
+        self._tick.start()
+
+    async def aclose(self) -> None:
+        """End in reverse order; afterwards nothing touches the window."""
+        self._tick.stop()
+        self._unsubscribe()
+        if self.list.selected is not None:
+            self._state.setValue("conversation", self.list.selected)
+            self._state.sync()
+        for presenter in (self.files, self.segments, self.memory, self.chat, self.list):
+            await presenter.aclose()
+
+    def _join(self) -> None:
+        window, sidebar, chat, menus = self._window, self._window.sidebar, self._window.chat, self._window.menus
+        for signal in (sidebar.new_requested, menus.new_requested):
+            signal.connect(self._new)
+        sidebar.open_requested.connect(self.list.open)
+        sidebar.rename_requested.connect(self.list.rename)
+        sidebar.pin_requested.connect(self.list.pin)
+        sidebar.delete_requested.connect(self.list.delete)
+        window.toast.undo_requested.connect(self.list.undo_delete)
+        window.toast.gone.connect(self.list.forget_undo)
+        chat.send_requested.connect(self.chat.send)
+        chat.stop_requested.connect(self.chat.stop)
+        menus.stop_requested.connect(self.chat.stop)
+        chat.draft_changed.connect(self.chat.set_draft)
+        chat.earlier_wanted.connect(self.chat.load_earlier)
+        chat.remember_requested.connect(self._set_remember)
+        chat.copy_requested.connect(self._copy)
+        chat.link_activated.connect(self._open_link)
+        menus.copy_reply_requested.connect(self._copy_last_reply)
+        menus.open_folder_requested.connect(self._open_folder)
+        for signal in (window.memory.update_requested, menus.update_memory_requested):
+            signal.connect(self.memory.update_now)
+        window.memory.version_chosen.connect(self.memory.choose_version)
+        window.memory.turn_requested.connect(self._jump)
+        window.segments.turn_requested.connect(self._jump)
+        window.files.undo_requested.connect(self.files.undo)
+        window.files.copy_requested.connect(self._copy)
+        window.files.link_activated.connect(self._open_link)
+        window.inspector.tab_changed.connect(self._on_tab)
+        self._on_tab(window.inspector.current())
+
+    def _on_open(self, conversation: Conversation | None) -> None:
+        for pane in (self.chat, self.memory, self.segments, self.status):
+            pane.show(conversation)
+        self._window.setWindowTitle(
+            f"{one_line(conversation.title, 80)} · Keepsake" if conversation and conversation.title else "Keepsake"
+        )
+
+    def _on_changes(self, changes: Changes) -> None:
+        for pane in (self.list, self.chat, self.memory, self.segments, self.files, self.status):
+            pane.on_changes(changes)
+
+    @Slot(str)
+    def _on_tab(self, name: str) -> None:
+        self.memory.set_visible(name == "Memory")
+        self.segments.set_visible(name == "Segments")
+        self.files.set_visible(name == "Files")
+
+    @Slot()
+    def _new(self) -> None:
+        self.list.new()
+        self._window.chat.composer.entry.setFocus()
+
+    @Slot(bool)
+    def _set_remember(self, remember: bool) -> None:
+        if self.list.selected is not None:
+            self.list.set_remember(self.list.selected, remember)
+
+    @Slot(int)
+    def _jump(self, turn: int) -> None:
+        self.chat.jump_to(TurnId(turn))
+
+    @Slot(str)
+    def _copy(self, text: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+
+    @Slot()
+    def _copy_last_reply(self) -> None:
+        if text := self.chat.last_reply():
+            self._copy(text)
+            self._window.toast.show_text("The last reply is on the clipboard.")
+
+    @Slot(QUrl)
+    def _open_link(self, url: QUrl) -> None:
+        if url.scheme().lower() in ("http", "https", "mailto"):
+            QDesktopServices.openUrl(url)  # the user's own click; Keepsake itself fetches nothing
+
+    @Slot()
+    def _open_folder(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(self._window.data_folder))

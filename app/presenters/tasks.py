@@ -1,0 +1,77 @@
+"""Owned tasks: started by a presenter, reported on when they fail, ended when it closes.
+
+The event loop holds tasks only weakly, so each presenter keeps a `Tasks` and closes it. Free of Qt.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+
+from core.errors import CoreError
+
+log = logging.getLogger(__name__)
+UNEXPECTED = "Something went wrong inside Keepsake; nothing was deleted. The log has the details."
+CLOSE_TIMEOUT_S = 2.0
+
+Report = Callable[[str], None]
+
+
+class Tasks:
+    """A set of running tasks; what one of them raises goes to a report, in words."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._running: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[object, object, None], report: Report | None = None) -> asyncio.Task[None]:
+        """Run `work`; an expected failure's text goes to `report`."""
+        task = asyncio.get_running_loop().create_task(self._guard(work, report or self._report))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+    async def aclose(self) -> None:
+        """Cancel what runs and wait, but not for ever: closing the window must not hang."""
+        running = set(self._running)
+        for task in running:
+            task.cancel()
+        if running:
+            _, late = await asyncio.wait(running, timeout=CLOSE_TIMEOUT_S)
+            if late:
+                log.warning("%d tasks did not end in %.0f s", len(late), CLOSE_TIMEOUT_S)
+
+    @staticmethod
+    async def _guard(work: Coroutine[object, object, None], report: Report) -> None:
+        try:
+            await work
+        except CoreError as error:
+            report(str(error))
+        except Exception:
+            log.exception("a task of the window failed")
+            report(UNEXPECTED)
+
+
+class Refresher:
+    """Reloads on request, one at a time: requests that arrive meanwhile cause one more load after it."""
+
+    def __init__(self, tasks: Tasks, load: Callable[[], Awaitable[None]], *, pause_s: float = 0.05) -> None:
+        self._tasks = tasks
+        self._load = load
+        self._pause_s = pause_s
+        self._task: asyncio.Task[None] | None = None
+        self._again = False
+
+    def request(self) -> None:
+        """Load now, or once more when the present load ends."""
+        if self._task is None or self._task.done():
+            self._task = self._tasks.start(self._run())
+        else:
+            self._again = True
+
+    async def _run(self) -> None:
+        while True:
+            self._again = False
+            await self._load()
+            if not self._again:
+                return
+            await asyncio.sleep(self._pause_s)  # a replay publishes hundreds of notices a second

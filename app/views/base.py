@@ -1,0 +1,151 @@
+"""Small widgets and helpers that all panes use. Looks come from the style sheet by the `kind` property."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+
+from app.theme import Look
+
+
+def set_property(widget: QWidget, name: str, value: str) -> None:
+    """Set a property that the style sheet selects by, and restyle if it changed."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+def make_label(text: str = "", kind: str = "body", *, wrap: bool = False) -> QLabel:
+    """A plain-text label of a kind; text from elsewhere is never read as HTML."""
+    label = QLabel(text)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setProperty("kind", kind)
+    label.setWordWrap(wrap)
+    return label
+
+
+def make_button(
+    text: str, kind: str, on_click: Callable[[], object] | None = None, *, name: str = "", tip: str = ""
+) -> QPushButton:
+    """A button of a kind; `name` is for screen readers where the text alone does not say it."""
+    button = QPushButton(text)
+    button.setProperty("kind", kind)
+    button.setAutoDefault(False)
+    if name:
+        button.setAccessibleName(name)
+    if tip:
+        button.setToolTip(tip)
+    if kind in ("link", "chip", "segment"):
+        button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+    if on_click is not None:
+        button.clicked.connect(lambda _checked=False: on_click())
+    return button
+
+
+def make_named(name: str) -> QWidget:
+    """A plain widget that the style sheet knows by name."""
+    widget = QWidget()
+    widget.setObjectName(name)
+    widget.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+    return widget
+
+
+def make_frame(kind: str) -> QFrame:
+    """A frame of a kind."""
+    frame = QFrame()
+    frame.setProperty("kind", kind)
+    return frame
+
+
+class ElidedLabel(QLabel):
+    """One line that ends in an ellipsis when there is no room; the whole text is its tooltip."""
+
+    def __init__(self, text: str = "", kind: str = "body", parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setProperty("kind", kind)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._whole = ""
+        self.set_whole(text)
+
+    def set_whole(self, text: str) -> None:
+        """Show `text`, as much of it as fits."""
+        self._whole = text
+        self.setAccessibleName(text)
+        self._elide()
+
+    def whole(self) -> str:
+        """The text without ellipsis."""
+        return self._whole
+
+    def sizeHint(self) -> QSize:
+        return QSize(self.fontMetrics().horizontalAdvance(self._whole) + 2, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(20, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._elide()
+
+    def _elide(self) -> None:
+        fitting = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, max(20, self.width() - 1))
+        if fitting != self.text():
+            self.setText(fitting)
+        self.setToolTip(self._whole if fitting != self._whole else "")
+
+
+class Scroll(QScrollArea):
+    """A vertical scroll area around a column of widgets."""
+
+    def __init__(self, look: Look, *, margins: int = 12, spacing: int = 10) -> None:
+        super().__init__()
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.content = make_named("scrolled")
+        self.column = QVBoxLayout(self.content)
+        side = look.px(margins)
+        self.column.setContentsMargins(side, side, side, side)
+        self.column.setSpacing(look.px(spacing))
+        self.column.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.setWidget(self.content)
+
+
+class Mark(QWidget):
+    """The product's mark: a letter on a rounded square."""
+
+    def __init__(self, look: Look, size: int = 18) -> None:
+        super().__init__()
+        self._look = look
+        self._size = size
+        self.setFixedSize(look.px(size), look.px(size))
+        look.changed.connect(self._on_look)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._look.colour("accent"))
+        radius = self.width() * 0.28
+        painter.drawRoundedRect(QRectF(self.rect()), radius, radius)
+        painter.setPen(QPen(self._look.colour("on_accent")))
+        painter.setFont(self._look.font(self._size * 0.61, 600))
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, "K")
+        painter.end()
+
+    def _on_look(self) -> None:
+        self.setFixedSize(self._look.px(self._size), self._look.px(self._size))
+        self.update()
+
+
+class ClickFrame(QFrame):
+    """A frame that passes clicks on its empty places on."""
+
+    clicked = Signal()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.clicked.emit()
+        super().mousePressEvent(event)

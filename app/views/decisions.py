@@ -1,0 +1,96 @@
+"""What the checks did with the last update of memory, in words; the whole list on demand."""
+
+from collections.abc import Sequence
+from html import escape
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QVBoxLayout
+
+from app.rendering.display import one_line
+from app.rendering.words import guard_summary
+from app.theme import Look
+from app.views.base import make_label, set_property
+from core.model import Decision
+
+_DONE = {"KEEP": "left as it was", "UPDATE": "rewritten", "APPEND": "added to"}
+
+
+class DecisionNote(QFrame):
+    """One sentence; "Show decision" opens what was decided for every section."""
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self._decisions: tuple[Decision, ...] = ()
+        self._headline, self._reason = "", ""
+        self._text = make_label("", "note-text", wrap=True)
+        self._text.setTextFormat(Qt.TextFormat.RichText)
+        self._text.setTextInteractionFlags(
+            Qt.TextInteractionFlag.LinksAccessibleByMouse | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+        )
+        self._text.linkActivated.connect(self._on_toggle)
+        self._list = make_label("", "note-text", wrap=True)
+        self._list.hide()
+        self._column = QVBoxLayout(self)
+        self._column.addWidget(self._text)
+        self._column.addWidget(self._list)
+        look.changed.connect(self._on_look)
+        self._on_look()
+        self.show_decisions((), "")
+
+    def show_decisions(self, decisions: Sequence[Decision], cause: str) -> None:
+        """Show what was decided, or nothing if no update has been made."""
+        headline, reason = guard_summary(decisions)
+        if not headline and not reason and cause:
+            reason = cause if cause.endswith(".") else f"Updated: {cause}."
+        self._headline, self._reason = headline, reason
+        self._decisions = tuple(decisions)
+        self.setVisible(bool(headline or reason))
+        set_property(self, "kind", "note" if headline else "quiet-note")
+        for label in (self._text, self._list):
+            label.style().unpolish(label)
+            label.style().polish(label)
+        self._list.setText("\n".join(_describe(d) for d in decisions))
+        self._write()
+
+    def _write(self) -> None:
+        colours = self._look.theme.colours
+        parts = []
+        if self._headline:
+            parts.append(f'<span style="color:{colours["warning"]}; font-weight:600">{escape(self._headline)}</span>')
+        parts.append(escape(one_line(self._reason, 400)))
+        if self._decisions:
+            word = "Hide" if self._list.isVisibleTo(self) else "Show"
+            many = "decision" if len(self._decisions) == 1 else "decisions"
+            colour = colours["text" if self._headline else "muted"]
+            parts.append(f'<a href="#" style="color:{colour}">{word} {many}</a>')
+        self._text.setText(" ".join(part for part in parts if part))
+        self._text.setAccessibleName(f"{self._headline} {self._reason}".strip())
+
+    def _on_toggle(self) -> None:
+        self._list.setVisible(not self._list.isVisibleTo(self))
+        self._write()
+
+    def _on_look(self) -> None:
+        self._write()
+        px = self._look.px
+        self._column.setContentsMargins(px(10), px(7), px(10), px(6))
+        self._column.setSpacing(px(2))
+
+
+def _describe(decision: Decision) -> str:
+    """`Open Issues: added to. 1 restored: “…”. reason`"""
+    parts = [f"{decision.section.value}: {_DONE.get(decision.applied, decision.applied.lower())}."]
+    if decision.asked != decision.applied:
+        parts.append(f"Asked for: {_DONE.get(decision.asked, decision.asked.lower())}.")
+    for word, lines in (
+        ("Restored", decision.restored),
+        ("Carried over", decision.carried),
+        ("Set aside", decision.parked),
+        ("Left out", decision.skipped),
+    ):
+        if lines:
+            parts.append(f"{word}: " + "; ".join(f"“{one_line(line, 120)}”" for line in lines) + ".")
+    if decision.reason:
+        parts.append(decision.reason)
+    return " ".join(parts)

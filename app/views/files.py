@@ -1,0 +1,238 @@
+"""The Files tab: a memory file as it is on disk, and its changes as differences that can be undone."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QTimer, QUrl, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from app.rendering.display import one_line
+from app.rendering.words import ago, count, evidence
+from app.theme import Look
+from app.views.base import ElidedLabel, Scroll, make_button, make_label
+from app.views.blocks import BlocksView
+from app.views.diff import DiffView
+from core.model import FileChange, MemoryFile
+
+PAGE_CHANGES = 10
+_EMPTY = {
+    "MEMORY.md": "Nothing is written here yet. What outlives one conversation goes into this file.",
+    "SKILL.md": "Nothing is written here yet. Ways of working that proved themselves go into this file.",
+    "MEMORY_GOALS.md": "Nothing is written here yet. Long-running goals go into this file.",
+}
+
+
+class ChangeCard(QFrame):
+    """One recorded change: who, when, why, the difference, and taking it back."""
+
+    undo_requested = Signal(int)
+
+    def __init__(self, look: Look, change: FileChange, now: float) -> None:
+        super().__init__()
+        self.setProperty("kind", "card")
+        self._change = change
+        who = make_label(f"{change.actor} · {ago(change.at, now)}", "heading")
+        why = ", ".join(part for part in (one_line(change.cause), evidence(change.turns)) if part)
+        cause = make_label(why, "muted", wrap=True)
+        cause.setVisible(bool(why))
+        diff = DiffView(look)
+        diff.show_difference(change.before, change.after)
+        px = look.px
+        column = QVBoxLayout(self)
+        column.setContentsMargins(px(13), px(10), px(13), px(10))
+        column.setSpacing(px(4))
+        head = QHBoxLayout()
+        head.addWidget(who, 1)
+        if change.undone:
+            head.addWidget(make_label("↺ taken back", "warning"))
+        elif change.undoes is None:
+            head.addWidget(
+                make_button("Undo this change", "link", self._on_undo, tip="Take back these lines; later changes stay")
+            )
+        column.addLayout(head)
+        column.addWidget(cause)
+        column.addWidget(diff)
+
+    def _on_undo(self) -> None:
+        self.undo_requested.emit(self._change.id)
+
+
+class FileBody(QFrame):
+    """The file's Markdown in a card as tall as it is."""
+
+    link_activated = Signal(QUrl)
+    copy_requested = Signal(str)
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self.setProperty("kind", "card")
+        self._look = look
+        self.blocks = BlocksView(look, self, size=13)
+        self.blocks.link_activated.connect(self.link_activated)
+        self.blocks.copy_requested.connect(self.copy_requested)
+        self._more = make_button("Show more", "link", self._on_more)
+        self._more.setParent(self)
+        self._more.hide()
+
+    def set_text(self, text: str) -> None:
+        """Show a file."""
+        self.blocks.set_text(text)
+        self._place()
+
+    def restyle(self) -> None:
+        """Take the present theme and zoom."""
+        self.blocks.restyle()
+        self._place()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._place()
+
+    def _on_more(self) -> None:
+        self.blocks.show_more()
+        self._place()
+
+    def _place(self) -> None:
+        px = self._look.px
+        width = max(80, self.width() - 2 * px(13))
+        height = self.blocks.height_for(width)
+        self.blocks.setGeometry(px(13), px(10), width, height)
+        bottom = px(10) + height
+        self._more.setVisible(self.blocks.rest_chars > 0)
+        if self.blocks.rest_chars:
+            size = self._more.sizeHint()
+            self._more.setGeometry(px(13), bottom, size.width(), size.height())
+            bottom += size.height()
+        self.setFixedHeight(bottom + px(10))
+
+
+class FilesTab(QWidget):
+    """One file at a time: path, text, changes newest first."""
+
+    undo_requested = Signal(int)
+    copy_requested = Signal(str)
+    link_activated = Signal(QUrl)
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self._files: tuple[MemoryFile, ...] = ()
+        self._now = 0.0
+        self._name = "MEMORY.md"
+        self._limit = PAGE_CHANGES
+        self._shown_changes: tuple[FileChange, ...] = ()
+        self._buttons = QHBoxLayout()
+        self._buttons.addStretch(1)
+        self._choices: list[QPushButton] = []
+        self._path = ElidedLabel("", "small")
+        self._copy = make_button("Copy path", "link", self._on_copy)
+        self._problem = make_label("", "error", wrap=True)
+        self._message = make_label("", "error", wrap=True)
+        self._empty = make_label("", "lead", wrap=True)
+        self.body = FileBody(look)
+        self.body.link_activated.connect(self.link_activated)
+        self.body.copy_requested.connect(self.copy_requested)
+        self._heading = make_label("Changes", "heading")
+        self._changes = QVBoxLayout()
+        self._more = make_button("Show older changes", "link", self._on_more)
+        path_row = QHBoxLayout()
+        path_row.addWidget(self._path, 1)
+        path_row.addWidget(self._copy)
+        self.area = Scroll(look)
+        self.area.setAccessibleName("Memory files")
+        self.area.column.addLayout(self._buttons)
+        self.area.column.addLayout(path_row)
+        for widget in (self._problem, self._message, self._empty, self.body, self._heading):
+            self.area.column.addWidget(widget)
+        self.area.column.addLayout(self._changes)
+        self.area.column.addWidget(self._more)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.area)
+        look.changed.connect(self._on_look)
+        self._show()
+        self.show_message("")
+
+    def show_files(self, files: Sequence[MemoryFile], now: float) -> None:
+        """Show the files as they are now."""
+        self._files, self._now = tuple(files), now
+        self._show()
+
+    def show_message(self, text: str) -> None:
+        """What went wrong with the last thing asked for."""
+        self._message.setText(text)
+        self._message.setVisible(bool(text))
+
+    def choose(self, name: str) -> None:
+        """Show another file."""
+        self._name, self._limit = name, PAGE_CHANGES
+        self.show_message("")
+        self._show()
+
+    def _show(self) -> None:
+        names = [f.name for f in self._files]
+        if names and self._name not in names:
+            self._name = names[0]
+        self._show_buttons(names)
+        file = next((f for f in self._files if f.name == self._name), None)
+        text = file.text if file else ""
+        self._path.set_whole(file.path if file else "")
+        self._copy.setVisible(file is not None)
+        self._problem.setText(file.problem if file else "")
+        self._problem.setVisible(bool(file and file.problem))
+        self._empty.setText(_EMPTY.get(self._name, "Nothing is written here yet."))
+        self._empty.setVisible(not text.strip() and not (file and file.problem))
+        self.body.setVisible(bool(text.strip()))
+        if text != self.body.blocks.text:
+            self.body.set_text(text)
+        self._show_changes(file.changes if file else ())
+
+    def _show_buttons(self, names: Sequence[str]) -> None:
+        if [button.text() for button in self._choices] != list(names):
+            for button in self._choices:
+                button.hide()
+                button.deleteLater()
+            self._choices = [self._make_choice(name) for name in names]
+        for button in self._choices:
+            button.setChecked(button.text() == self._name)
+
+    def _make_choice(self, name: str) -> QPushButton:
+        button = make_button(name, "segment", lambda: self.choose(name))
+        button.setCheckable(True)
+        self._buttons.insertWidget(self._buttons.count() - 1, button)
+        return button
+
+    def _show_changes(self, changes: Sequence[FileChange]) -> None:
+        shown = tuple(changes[: self._limit])
+        self._heading.setText(count(len(changes), "change"))
+        self._heading.setVisible(bool(changes))
+        self._more.setVisible(len(changes) > len(shown))
+        if shown == self._shown_changes:
+            return
+        self._shown_changes = shown
+        while item := self._changes.takeAt(0):
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        for change in shown:
+            card = ChangeCard(self._look, change, self._now)
+            card.undo_requested.connect(self.undo_requested)
+            self._changes.addWidget(card)
+
+    def _on_more(self) -> None:
+        self._limit += PAGE_CHANGES
+        self._show()
+
+    def _on_copy(self) -> None:
+        self.copy_requested.emit(self._path.whole())
+        self._copy.setText("Copied")
+        QTimer.singleShot(1_500, self._copy, lambda: self._copy.setText("Copy path"))
+
+    def _on_look(self) -> None:
+        px = self._look.px
+        self.area.column.setContentsMargins(px(12), px(12), px(12), px(12))
+        self.area.column.setSpacing(px(10))
+        self._buttons.setSpacing(px(4))
+        self._changes.setSpacing(px(10))
+        self._shown_changes = ()
+        self.body.restyle()
+        self._show()

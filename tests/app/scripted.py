@@ -1,0 +1,203 @@
+"""A stand-in for the engine with the same façade: conversations in memory, replies by script.
+
+Used by tests of presenters and of the window, where the real store and model would add nothing.
+"""
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+
+from core.changes import Changes, Listener, ReplyPiece
+from core.errors import CoreError, NotFoundError
+from core.model import (
+    Conversation,
+    EngineStatus,
+    MemoryFile,
+    MemorySection,
+    Message,
+    MessageId,
+    MessageStatus,
+    ModelPhase,
+    ModelStatus,
+    Role,
+    Section,
+    Segment,
+    SessionId,
+    TurnId,
+    WorkingMemory,
+)
+
+
+def empty_memory(session_id: SessionId) -> WorkingMemory:
+    """Seven empty sections, nothing committed."""
+    sections = tuple(MemorySection(section=s, lines=(), tokens=0) for s in Section)
+    return WorkingMemory(session_id=session_id, version=0, newest=0, committed_at=None, sections=sections)
+
+
+class ScriptedEngine:
+    """Everything a presenter may ask of the engine; tests set what it holds and how it fails."""
+
+    def __init__(self, now: float = 1_796_000_000.0) -> None:
+        self.now = now
+        self.listeners: list[Listener] = []
+        self.conversations: dict[SessionId, Conversation] = {}
+        self.deleted: dict[SessionId, Conversation] = {}
+        self.messages: dict[SessionId, list[Message]] = {}
+        self.segments: dict[SessionId, tuple[Segment, ...]] = {}
+        self.memories: dict[SessionId, list[WorkingMemory]] = {}
+        self.files: tuple[MemoryFile, ...] = ()
+        self.drafts: dict[SessionId, str] = {}
+        self.undone: list[int] = []
+        self.stopped: list[SessionId] = []
+        self.fail_next: CoreError | None = None
+        self.send_gate: asyncio.Event | None = None
+        self.model_status = ModelStatus(name="SmolLM2 135M · Q4_1", phase=ModelPhase.READY)
+        self.status = EngineStatus()
+        self._ids = itertools.count(1)
+
+    # -- set-up by tests ---------------------------------------------------------------------------
+
+    def add(self, title: str, *, id: str = "", **fields: object) -> Conversation:
+        """Put a conversation in."""
+        session = SessionId(id or f"s{next(self._ids)}")
+        base = Conversation(
+            id=session, title=title, preview="", created_at=self.now, updated_at=self.now, turn_count=0
+        )
+        self.conversations[session] = conversation = replace(base, **fields)  # type: ignore[arg-type]
+        self.messages.setdefault(session, [])
+        return conversation
+
+    def add_turn(self, session: SessionId, user: str, reply: str, **fields: object) -> TurnId:
+        """Put a finished turn in."""
+        turn = TurnId(next(self._ids))
+        at = self.now - 3_600 + turn
+        self.messages[session] += [
+            self._message(session, turn, Role.USER, user, at),
+            replace(self._message(session, turn, Role.ASSISTANT, reply, at), **fields),  # type: ignore[arg-type]
+        ]
+        count = self.conversations[session].turn_count + 1
+        self.conversations[session] = replace(self.conversations[session], turn_count=count)
+        return turn
+
+    def publish(self, changes: Changes) -> None:
+        """Tell every listener."""
+        for listener in tuple(self.listeners):
+            listener(changes)
+
+    def stream(self, session: SessionId, text: str) -> None:
+        """One more piece of the running reply."""
+        reply = self.messages[session][-1]
+        self.publish(Changes(reply=ReplyPiece(session_id=session, message_id=reply.id, text=text)))
+
+    def end_reply(self, session: SessionId, text: str, status: MessageStatus = MessageStatus.COMPLETE) -> None:
+        """The running reply ends."""
+        self.messages[session][-1] = replace(self.messages[session][-1], text=text, status=status)
+        self.publish(Changes(messages=frozenset({session})))
+
+    # -- the façade ----------------------------------------------------------------------------------
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        self.listeners.append(listener)
+        return lambda: self.listeners.remove(listener)
+
+    async def list_conversations(self) -> tuple[Conversation, ...]:
+        self._maybe_fail()
+        return tuple(sorted(self.conversations.values(), key=lambda c: (not c.pinned, -c.updated_at)))
+
+    async def create_conversation(self) -> Conversation:
+        self._maybe_fail()
+        return self.add("")
+
+    async def rename_conversation(self, session_id: SessionId, title: str) -> None:
+        self._replace(session_id, title=title)
+
+    async def pin_conversation(self, session_id: SessionId, pinned: bool) -> None:
+        self._replace(session_id, pinned=pinned)
+
+    async def set_remember(self, session_id: SessionId, remember: bool) -> None:
+        self._replace(session_id, remember=remember)
+
+    async def delete_conversation(self, session_id: SessionId) -> None:
+        self._maybe_fail()
+        self.deleted[session_id] = self.conversations.pop(session_id)
+
+    async def restore_conversation(self, session_id: SessionId) -> None:
+        self.conversations[session_id] = self.deleted.pop(session_id)
+
+    async def load_messages(
+        self, session_id: SessionId, *, before: TurnId | None = None, limit_turns: int = 40
+    ) -> tuple[Message, ...]:
+        self._maybe_fail()
+        await asyncio.sleep(0)
+        held = [m for m in self.messages.get(session_id, []) if before is None or m.turn < before]
+        turns = sorted({m.turn for m in held})[-limit_turns:]
+        return tuple(m for m in held if m.turn in turns)
+
+    async def send(self, session_id: SessionId, text: str) -> tuple[Message, Message]:
+        if self.send_gate is not None:
+            await self.send_gate.wait()
+        self._maybe_fail()
+        turn = TurnId(next(self._ids))
+        user = self._message(session_id, turn, Role.USER, text, self.now)
+        reply = replace(
+            self._message(session_id, turn, Role.ASSISTANT, "", self.now), status=MessageStatus.WAITING
+        )
+        self.messages[session_id] += [user, reply]
+        count = self.conversations[session_id].turn_count + 1
+        self._replace(session_id, turn_count=count)
+        return user, reply
+
+    async def stop_reply(self, session_id: SessionId) -> None:
+        self.stopped.append(session_id)
+
+    async def load_working_memory(self, session_id: SessionId, version: int | None = None) -> WorkingMemory:
+        self._maybe_fail()
+        versions = self.memories.get(session_id, [])
+        if not versions:
+            return empty_memory(session_id)
+        return versions[-1] if version is None else versions[version - 1]
+
+    async def commit_memory(self, session_id: SessionId) -> bool:
+        self._maybe_fail()
+        return bool(self.memories.get(session_id))
+
+    async def load_segments(self, session_id: SessionId) -> tuple[Segment, ...]:
+        return self.segments.get(session_id, ())
+
+    async def load_memory_files(self) -> tuple[MemoryFile, ...]:
+        self._maybe_fail()
+        return self.files
+
+    async def undo_file_change(self, change_id: int) -> str:
+        self._maybe_fail()
+        self.undone.append(change_id)
+        return ""
+
+    async def load_draft(self, session_id: SessionId) -> str:
+        return self.drafts.get(session_id, "")
+
+    async def save_draft(self, session_id: SessionId, text: str) -> None:
+        self.drafts[session_id] = text
+
+    def _message(self, session: SessionId, turn: TurnId, role: Role, text: str, at: float) -> Message:
+        return Message(
+            id=MessageId(next(self._ids)),
+            session_id=session,
+            turn=turn,
+            role=role,
+            text=text,
+            status=MessageStatus.COMPLETE,
+            created_at=at,
+        )
+
+    def _replace(self, session_id: SessionId, **fields: object) -> None:
+        if session_id not in self.conversations:
+            raise NotFoundError("That conversation no longer exists.")
+        changed = replace(self.conversations[session_id], **fields)  # type: ignore[arg-type]
+        self.conversations[session_id] = changed
+
+    def _maybe_fail(self) -> None:
+        error, self.fail_next = self.fail_next, None
+        if error is not None:
+            raise error
