@@ -47,6 +47,13 @@ class Database:
         """Run `work`, which must not write, on the database thread."""
         return await self._run(lambda: work(self._connected()))
 
+    def write_from_thread(self, work: Callable[[Connection], T]) -> T:
+        """Do as `write` does, for a worker thread; never call it on a thread that runs a loop."""
+        try:
+            return self._thread.submit(self._in_transaction, work).result()
+        except apsw.Error as error:
+            raise _explain(error, self._path) from error
+
     async def aclose(self) -> None:
         """Finish what is queued, checkpoint, close."""
         await self._run(self._close)

@@ -71,6 +71,15 @@ def load_recent_texts(c: Connection, session_id: SessionId, *, before: TurnId, l
     return tuple(content for (content,) in rows)[::-1]
 
 
+def load_recent_user_texts(c: Connection, session_id: SessionId, *, before: TurnId, limit: int) -> tuple[str, ...]:
+    """Return the user's last texts before a turn, oldest first."""
+    rows = c.execute(
+        "SELECT content FROM episodic WHERE session_id = ? AND role = 'user' AND turn < ? ORDER BY turn DESC LIMIT ?",
+        (session_id, before, limit),
+    )
+    return tuple(content for (content,) in rows)[::-1]
+
+
 def load_user_texts(c: Connection, session_id: SessionId, *, first: TurnId, last: TurnId) -> tuple[str, ...]:
     """Return the user's texts of a stretch of turns, oldest first."""
     rows = c.execute(
@@ -133,7 +142,10 @@ def find_nearest(c: Connection, table: int, vector: bytes, *, limit: int) -> tup
 def _neighbour(c: Connection, session_id: SessionId, turn: TurnId, role: Role) -> tuple[int, str] | None:
     """The row just before (turn, role) in its conversation; a turn's user row comes first."""
     if role is Role.ASSISTANT:
-        sql = "SELECT id, content FROM episodic WHERE session_id = ? AND turn <= ? AND NOT (turn = ? AND role = 'assistant')"
+        sql = (
+            "SELECT id, content FROM episodic WHERE session_id = ? AND turn <= ?"
+            " AND NOT (turn = ? AND role = 'assistant')"
+        )
         bindings: tuple[str | int, ...] = (session_id, turn, turn)
     else:
         sql = "SELECT id, content FROM episodic WHERE session_id = ? AND turn < ?"

@@ -1,6 +1,7 @@
 """The log of every write to MEMORY.md and its kin: who, when, why, before and after."""
 
 import json
+from typing import Protocol
 
 from core.model import FileChange, TurnId
 from core.storage.database import Connection, Row
@@ -9,31 +10,45 @@ _COLUMNS = """id, file, at, actor, cause, turns_json, before, after, undoes,
   EXISTS(SELECT 1 FROM file_changes u WHERE u.undoes = f.id)"""
 
 
-def add(c: Connection, workspace: str, change: FileChange, *, digest: str) -> int:
-    """Record a write; `digest` is the hash of the file's bytes after it."""
+class Write(Protocol):
+    """A write that happened; the fields are those of `FileChange`."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def at(self) -> float: ...
+    @property
+    def actor(self) -> str: ...
+    @property
+    def cause(self) -> str: ...
+    @property
+    def turns(self) -> tuple[TurnId, ...]: ...
+    @property
+    def before(self) -> str: ...
+    @property
+    def after(self) -> str: ...
+    @property
+    def undoes(self) -> int | None: ...
+
+
+def add(c: Connection, workspace: str, write: Write) -> FileChange:
+    """Record a write and return it with its id."""
     c.execute(
-        "INSERT INTO file_changes(workspace, file, at, actor, cause, turns_json, before, after, hash, undoes)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO file_changes(workspace, file, at, actor, cause, turns_json, before, after, undoes)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            workspace, change.file, change.at, change.actor, change.cause, json.dumps(change.turns),
-            change.before, change.after, digest, change.undoes,
+            workspace, write.file, write.at, write.actor, write.cause, json.dumps(write.turns),
+            write.before, write.after, write.undoes,
         ),
     )  # fmt: skip
-    return c.last_insert_rowid()
+    change = get(c, c.last_insert_rowid())
+    assert change is not None  # inserted just now
+    return change
 
 
 def get(c: Connection, change_id: int) -> FileChange | None:
     rows = c.execute(f"SELECT {_COLUMNS} FROM file_changes f WHERE id = ?", (change_id,))
     return next((_read(row) for row in rows), None)
-
-
-def get_newest_hash(c: Connection, workspace: str, file: str) -> str | None:
-    """Return the hash that the file had after the last recorded change."""
-    row = c.execute(
-        "SELECT hash FROM file_changes WHERE workspace = ? AND file = ? ORDER BY id DESC LIMIT 1",
-        (workspace, file),
-    ).fetchone()
-    return None if row is None else str(row[0])
 
 
 def load_newest(c: Connection, workspace: str, file: str, *, limit: int) -> tuple[FileChange, ...]:

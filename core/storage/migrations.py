@@ -192,7 +192,6 @@ CREATE TABLE file_changes(
   turns_json TEXT NOT NULL,
   before TEXT NOT NULL,
   after TEXT NOT NULL,
-  hash TEXT NOT NULL,
   undoes INTEGER
 ) STRICT;
 CREATE INDEX file_changes_by_file ON file_changes(workspace, file, id);

@@ -10,7 +10,8 @@ from core.storage.outbox import BACKOFF_S
 
 LEASE_S = 120.0
 MAX_ATTEMPTS = 3  # working-memory.md section 1, phase 2
-MEMORY_UPDATE = "memory_update"
+MEMORY_UPDATE = "memory_update"  # phase 2 of a commit
+MEMORY_FILES = "memory_files"  # lasting statements of a commit's turns to MEMORY.md
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

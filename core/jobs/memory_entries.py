@@ -1,0 +1,165 @@
+"""MEMORY.md and its kin: lasting statements in, the user's edits noticed, changes taken back.
+
+Only what users said of themselves lasts beyond a conversation: their preferences, facts and
+decisions that stand on their own. The writer keeps files whole and histories complete; this
+module joins it to the store and to the files thread.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from core.config import LearningSettings
+from core.errors import CoreError, MemoryFileBusyError, MemoryFileError
+from core.memory_files.documents import Outcome
+from core.memory_files.history import NewChange
+from core.memory_files.writer import FILES, Cause, MemoryFileWriter, WriteResult
+from core.model import FileChange, MemoryFile, TurnId
+from core.redaction import redact
+from core.storage import file_changes
+from core.storage.database import Connection, Database
+from core.text.language import detect_language
+from core.text.statements import Statement, StatementKind, find_statements
+
+T = TypeVar("T")
+
+MEMORY_FILE = "MEMORY.md"
+WORKSPACE = "default"
+SHOWN_CHANGES = 50
+LEAST_CONFIDENCE = 0.6  # a hedged statement stays in its conversation (archivist.md section 7.10)
+SECTIONS = {"zh": "关于你", "en": "About you"}
+CATEGORIES = {StatementKind.PREFERENCE: "preference", StatementKind.FACT: "fact"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A user's redacted text with its turn and time (s)."""
+
+    turn: TurnId
+    text: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHistory:
+    """The writer's `HistoryStore` over SQLite; called on the files thread."""
+
+    database: Database
+
+    def last_change(self, file: str) -> FileChange | None:
+        changes = self._ask(lambda c: file_changes.load_newest(c, WORKSPACE, file, limit=1))
+        return changes[0] if changes else None
+
+    def changes(self, file: str) -> Sequence[FileChange]:
+        return self._ask(lambda c: file_changes.load_newest(c, WORKSPACE, file, limit=1000))
+
+    def find_change(self, change_id: int) -> FileChange | None:
+        return self._ask(lambda c: file_changes.get(c, change_id))
+
+    def record(self, change: NewChange) -> FileChange:
+        return self._ask(lambda c: file_changes.add(c, WORKSPACE, change))
+
+    def _ask(self, work: Callable[[Connection], T]) -> T:
+        return self.database.write_from_thread(work)
+
+
+class MemoryKeeper:
+    """Reads and writes the memory files of one workspace."""
+
+    def __init__(
+        self, database: Database, *, workspace: Path, learning: LearningSettings, files: Executor, actor: str
+    ) -> None:
+        self._history = StoredHistory(database)
+        self._files = files
+        self._actor = actor
+        self._workspace = workspace
+        self._writer = MemoryFileWriter(
+            workspace,
+            self._history,
+            redact=redact,
+            budget=learning.memory_md_budget_chars,
+            lock_wait_s=float(learning.lock_wait_seconds),
+        )
+
+    async def add(self, said: Sequence[Said], *, at: float) -> bool:
+        """Write what lasts of some turns into MEMORY.md; True if the file changed.
+
+        Raises `MemoryFileBusyError` or `MemoryFileError`; nothing is lost, the job tries again.
+        """
+        return await self._on_files(lambda: self._add(said, at))
+
+    async def load(self, *, at: float) -> tuple[MemoryFile, ...]:
+        """Return the files with their changes; edits made with another program are recorded first."""
+        return await self._on_files(lambda: tuple(self._load(file, at) for file in FILES))
+
+    async def undo(self, change_id: int, *, at: float) -> str:
+        """Take a change back, keeping later edits; returns a note for the user, "" when all is as asked."""
+        result = await self._on_files(lambda: self._writer.undo(change_id, at))
+        return result.note
+
+    def _add(self, said: Sequence[Said], at: float) -> bool:
+        changed = False
+        for section, lines, turns in _group(said):
+            cause = Cause(at=at, actor=self._actor, cause=_describe(len(lines)), turns=turns)
+            result = self._writer.append(MEMORY_FILE, "\n".join(lines), cause, section=section)
+            changed = changed or result.outcome is Outcome.WRITTEN
+            _raise_if_refused(result)
+        return changed
+
+    def _load(self, file: str, at: float) -> MemoryFile:
+        problem = ""
+        try:
+            if (self._workspace / file).exists() or self._history.last_change(file) is not None:
+                self._writer.notice_edits(file, at)
+            text = self._writer.read(file)
+        except MemoryFileBusyError:
+            text = self._writer.read(file)
+        except CoreError as error:
+            text, problem = "", str(error)
+        changes = tuple(self._history.changes(file)[:SHOWN_CHANGES])
+        return MemoryFile(name=file, path=str(self._workspace / file), text=text, changes=changes, problem=problem)
+
+    async def _on_files(self, job: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._files, job)
+
+
+def find_lasting(said: Said) -> tuple[Statement, ...]:
+    """Return the statements of a text that are worth keeping beyond its conversation."""
+    moment = datetime.fromtimestamp(said.at, UTC)
+    return tuple(
+        statement
+        for statement in find_statements(said.text, at=moment)
+        if statement.kind in CATEGORIES
+        and statement.confidence >= LEAST_CONFIDENCE
+        and not (statement.kind is StatementKind.FACT and statement.negative)
+        and "[REDACTED:" not in statement.text
+    )
+
+
+def _group(said: Sequence[Said]) -> list[tuple[str, list[str], tuple[TurnId, ...]]]:
+    """Return (section, bullets, turns) a language: entries stand under a heading in their own."""
+    groups: dict[str, tuple[list[str], list[TurnId]]] = {}
+    for each in said:
+        for statement in find_lasting(each):
+            language = detect_language(statement.text, "en").split("-")[0]
+            section = SECTIONS.get(language, SECTIONS["en"])
+            lines, turns = groups.setdefault(section, ([], []))
+            lines.append(f"- {CATEGORIES[statement.kind]}: {statement.text}")
+            turns.append(each.turn)
+    return [(section, lines, tuple(dict.fromkeys(turns))) for section, (lines, turns) in groups.items()]
+
+
+def _describe(count: int) -> str:
+    return "You said something that lasts." if count == 1 else f"You said {count} things that last."
+
+
+def _raise_if_refused(result: WriteResult) -> None:
+    if result.outcome is Outcome.OVER_BUDGET:
+        raise MemoryFileError(
+            f"{result.file} has no room left within its size limit, and the rest of it is yours. "
+            "The new entries wait in the conversation's memory; shorten the file to let them in."
+        )

@@ -1,0 +1,214 @@
+"""The one loop behind the chat: hooks, outbox steps and queued jobs, oldest first.
+
+App and jobs run the same worker on one store; leases keep them out of each other's way. It
+waits until it is woken, and looks by itself now and then for what another process left behind.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from core.changes import Changes
+from core.errors import CoreError
+from core.jobs.memory_entries import MemoryKeeper, Said
+from core.jobs.turn_hook import Remembered, TurnHook
+from core.model import BoundaryReason, Role, SessionId, TurnId
+from core.sessions.commit import Committed, Committer
+from core.storage import episodic, outbox, queue, segments, turns
+from core.storage.database import Database
+from core.storage.outbox import OutboxRow
+from core.storage.queue import Job
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_S = 5.0
+IDLE_S = 30 * 60.0  # an open segment nobody spoke in for so long is finished (archivist.md section 6)
+
+
+class Worker:
+    """Owns the loop's task."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        hook: TurnHook,
+        committer: Committer,
+        keeper: MemoryKeeper,
+        publish: Callable[[Changes], None],
+        clock: Callable[[], float],
+        owner: str,
+        commit_at_tokens: int,
+    ) -> None:
+        self._database = database
+        self._hook = hook
+        self._committer = committer
+        self._keeper = keeper
+        self._publish = publish
+        self._clock = clock
+        self._owner = owner
+        self._commit_at_tokens = commit_at_tokens
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._idle = asyncio.Event()
+        self.problems: dict[str, str] = {}  # step -> what failed last, in words
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def wake(self) -> None:
+        """Say that there is work."""
+        self._idle.clear()
+        self._wake.set()
+
+    @property
+    def busy(self) -> bool:
+        return not self._idle.is_set()
+
+    async def wait_idle(self) -> None:
+        """Return when nothing that is due is left to do."""
+        self.wake()
+        await self._idle.wait()
+
+    async def aclose(self) -> None:
+        """Stop after the step that runs; what is left is in the outbox and the queue."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _run(self) -> None:
+        while True:
+            self._wake.clear()
+            try:
+                await self.drain()
+            except CoreError as error:
+                self._report("store", str(error))
+            except Exception:  # the task's end: a bug must not end the loop
+                log.exception("background work failed")
+                self._report("work", "Some background work failed; it is tried again. The log has the details.")
+            if not self._wake.is_set():
+                self._idle.set()
+                self._publish(Changes(status=True))
+            try:
+                await asyncio.wait_for(self._wake.wait(), LOOK_EVERY_S)
+            except TimeoutError:
+                continue
+
+    async def drain(self) -> None:
+        """Do all that is due."""
+        while True:
+            waiting = await self._database.read(turns.load_waiting)
+            for turn in waiting:
+                await self._hook.index(turn)
+            row = await self._database.write(lambda c: outbox.claim(c, self._owner, now=self._clock()))
+            if row is not None:
+                await self._take_step(row)
+                continue
+            if not waiting and not await self._run_job():
+                return
+
+    async def take_turn(self, turn: TurnId) -> None:
+        """Index a turn and do its steps at once: the replay's way, in the order that the app takes."""
+        session_id = await self._hook.index(turn, claim_for=self._owner)
+        if session_id is None:
+            return
+        rows = [
+            OutboxRow(turn=turn, step=step, session_id=session_id, attempts=1)
+            for step in (outbox.TWIN, outbox.REMEMBER)
+        ]
+        await asyncio.gather(*map(self._take_step, rows))  # the twin waits for the disk, not for the processor
+        while await self._run_job():
+            pass
+
+    async def flush(self, *, before: float) -> None:
+        """Close open segments whose last turn ended before a time, and commit their conversations."""
+        for segment in await self._database.read(lambda c: segments.find_idle(c, before=before)):
+            if await self._hook.close_segment(segment, BoundaryReason.FLUSH):
+                await self.commit(segment.session_id, cause="The conversation rested.")
+                self._publish(Changes(segments=frozenset({segment.session_id})))
+
+    async def commit(self, session_id: SessionId, *, cause: str) -> bool:
+        """Commit a conversation now; False when there was nothing to commit."""
+        archive = await self._committer.begin(session_id, cause=cause)
+        if archive is not None:
+            while await self._run_job():
+                pass
+            return True
+        committed = await self._committer.fold(session_id, cause=cause)
+        if committed is None:
+            return False
+        self._tell(committed)
+        while await self._run_job():
+            pass
+        return True
+
+    async def _take_step(self, row: OutboxRow) -> None:
+        try:
+            if row.step == outbox.TWIN:
+                await self._hook.publish_twin(row.turn)
+            else:
+                await self._remember(row.turn)
+        except (CoreError, OSError) as error:
+            text = str(error) if isinstance(error, CoreError) else f"A file could not be written: {error}"
+            await self._postpone(row, text)
+        except Exception:  # the step's end: one bad turn must not hold up the others
+            log.exception("step %s of turn %s failed", row.step, row.turn)
+            await self._postpone(row, "A background step failed; it is tried again. The log has the details.")
+        else:
+            self._report(row.step, "")
+
+    async def _postpone(self, row: OutboxRow, error: str) -> None:
+        self._report(row.step, error)
+        await self._database.write(lambda c: outbox.postpone(c, row, error=error, now=self._clock()))
+
+    async def _remember(self, turn: TurnId) -> None:
+        remembered = await self._hook.remember(turn)
+        if remembered is None:
+            return
+        touched = frozenset({remembered.session_id})
+        self._publish(Changes(messages=touched, memory=touched, segments=touched, conversations=True))
+        cause = self._due(remembered)
+        if cause:
+            await self.commit(remembered.session_id, cause=cause)
+
+    def _due(self, remembered: Remembered) -> str:
+        """Why a commit is due, "" when none is."""
+        if max(remembered.pending_tokens, remembered.live_tokens) >= self._commit_at_tokens:
+            return "The conversation outgrew the window."
+        return "A segment closed." if remembered.closed is not None else ""
+
+    async def _run_job(self) -> bool:
+        """Run the oldest job that is due; False when there is none."""
+        job = await self._database.write(lambda c: queue.claim_job(c, self._owner, now=self._clock()))
+        if job is None:
+            return False
+        try:
+            if job.kind == queue.MEMORY_UPDATE:
+                self._tell(await self._committer.finish(job.session_id, int(job.payload["archive"])))
+            else:
+                await self._write_entries(job)
+        except (CoreError, OSError) as error:
+            text = str(error) if isinstance(error, CoreError) else f"A memory file could not be written: {error}"
+            self._report(job.kind, text)
+            await self._database.write(lambda c: queue.postpone_job(c, job, error=text, now=self._clock()))
+            return True
+        await self._database.write(lambda c: queue.finish_job(c, job))
+        self._report(job.kind, "")
+        return True
+
+    async def _write_entries(self, job: Job) -> None:
+        """Put what the user said of themselves in some turns into MEMORY.md."""
+        numbers = [TurnId(turn) for turn in job.payload["turns"]]
+        rows = await self._database.read(lambda c: [row for turn in numbers for row in episodic.load_turn(c, turn)])
+        said = [Said(turn=row.turn, text=row.content, at=row.ts) for row in rows if row.role is Role.USER]
+        if await self._keeper.add(said, at=self._clock()):
+            self._publish(Changes(files=True))
+
+    def _tell(self, committed: Committed) -> None:
+        touched = frozenset({committed.session_id})
+        self._publish(Changes(memory=touched, conversations=True, status=True))
+
+    def _report(self, step: str, text: str) -> None:
+        if self.problems.get(step, "") != text:
+            self.problems[step] = text
+            self._publish(Changes(status=True))

@@ -1,0 +1,71 @@
+"""What memory holds, as text for a terminal."""
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.markup import escape
+from rich.panel import Panel
+from rich.text import Text
+
+from core.engine import Engine
+from core.model import BoundaryReason, Conversation, LineState, Segment, WorkingMemory
+
+SIGNS = {
+    LineState.KEPT: ("\N{BLACK CIRCLE}", ""),
+    LineState.ADDED: ("+", "green"),
+    LineState.RESTORED: ("\N{ANTICLOCKWISE OPEN CIRCLE ARROW}", "yellow"),
+    LineState.REMOVED: ("\N{MINUS SIGN}", "red strike"),
+    LineState.PENDING: ("\N{HORIZONTAL ELLIPSIS}", "dim"),
+}
+REASONS = {
+    BoundaryReason.TURN_COUNT: "twenty turns were full",
+    BoundaryReason.MARKER: "you changed the topic",
+    BoundaryReason.DRIFT: "the topic drifted",
+    BoundaryReason.LEXICAL_DRIFT: "the words changed",
+    BoundaryReason.FLUSH: "the conversation rested",
+}
+
+
+async def print_memory(engine: Engine, console: Console) -> None:
+    """Print every conversation's Working Memory and segments, then the memory files."""
+    for conversation in await engine.list_conversations():
+        memory = await engine.load_working_memory(conversation.id)
+        console.print(Panel(_describe_memory(memory), title=escape(conversation.title), subtitle=_count(conversation)))
+        for segment in await engine.load_segments(conversation.id):
+            console.print(_describe_segment(segment))
+        console.print()
+    for file in await engine.load_memory_files():
+        if file.text:
+            console.print(Panel(Markdown(file.text), title=file.name))
+
+
+def _count(conversation: Conversation) -> str:
+    return f"{conversation.turn_count} turns"
+
+
+def _describe_memory(memory: WorkingMemory) -> Text:
+    text = Text()
+    for section in memory.sections:
+        text.append(f"{section.section}\n", style="bold")
+        for line in section.lines:
+            sign, style = SIGNS[line.state]
+            turns = ", ".join(map(str, line.turns))
+            text.append(f"  {sign} {line.text}", style=style)
+            text.append(f"  turn {turns}\n" if turns else "\n", style="dim")
+        if not section.lines:
+            text.append("  nothing yet\n", style="dim")
+    text.rstrip()
+    return text
+
+
+def _describe_segment(segment: Segment) -> Text:
+    why = "the conversation began"
+    if segment.opened_by is BoundaryReason.TIME_GAP:
+        why = f"{round((segment.gap_s or 0) / 60)} minutes of silence"
+    elif segment.opened_by is not None:
+        why = REASONS[segment.opened_by]
+    text = Text(f"  turns {segment.first_turn}\N{EN DASH}{segment.last_turn}  ", style="dim")
+    text.append(segment.title or "(no topic)", style="bold")
+    text.append(f"  began: {why}", style="dim")
+    if segment.summary:
+        text.append(f"\n    {segment.summary}")
+    return text

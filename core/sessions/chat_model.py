@@ -1,0 +1,155 @@
+"""The chat's model: found, hosted, asked.
+
+The slot is there before the model is: a question waits for a model that is still loading, and
+where there is none the answer is a sentence that says so.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
+from functools import partial
+from pathlib import Path
+
+from core.catalogue.gguf import read_gguf
+from core.catalogue.models import find_model
+from core.config import ModelSettings
+from core.errors import CoreError, ModelError
+from core.llm.host import ModelHost
+from core.llm.port import GenerationRequest
+from core.model import ModelPhase, ModelStatus, SessionId
+from core.sessions.budget import share_context
+from core.sessions.context import Prompt, build_prompt, load_system_text
+from core.sessions.replies import Answer
+from core.storage import conversations, memory_versions, turns
+from core.storage.database import Connection, Database
+from core.text.language import detect_language
+from core.text.tokens import truncate_tokens
+
+log = logging.getLogger(__name__)
+
+SHRINK = 0.8  # of the messages' share, when the tokenizer counts more than the estimate did
+MIN_SCALE = 0.05
+LANGUAGE_TOKENS = 500  # of a message: enough to tell its language
+
+
+class ChatModelSlot:
+    """Owns the model host of a process."""
+
+    def __init__(
+        self,
+        resources: Path,
+        models_folder: Path,
+        settings: ModelSettings,
+        *,
+        pool: Executor,
+        on_status: Callable[[], None],
+    ) -> None:
+        self._pool = pool
+        self._resources = resources
+        self._models_folder = models_folder
+        self._settings = settings
+        self._on_status = on_status
+        self._host: ModelHost | None = None
+        self._loading: asyncio.Task[None] | None = None
+        self.status = ModelStatus(name="", phase=ModelPhase.STARTING, detail="The model has not been started yet.")
+
+    def start(self) -> None:
+        """Begin to load the model; returns at once."""
+        if self._loading is None or self._loading.done():
+            self._loading = asyncio.get_running_loop().create_task(self._load())
+
+    async def aclose(self) -> None:
+        if self._loading is not None:
+            self._loading.cancel()
+            await asyncio.wait([self._loading])
+        if self._host is not None:
+            await self._host.aclose()
+
+    async def ask(self, database: Database, session_id: SessionId) -> Answer:
+        """Start the answer to a conversation's newest message. Raises `ModelError` in words."""
+        host = await self._wait_for_host()
+        situation = await database.read(lambda c: _load(c, session_id))
+        prompt = await self._fit(host, *situation)
+        request = GenerationRequest(
+            messages=prompt.messages,
+            max_tokens=self._settings.max_reply_tokens,
+            temperature=self._settings.temperature,
+            conversation=session_id,
+        )
+        return Answer(pieces=host.generate(request), model=self.status.name, note=prompt.note)
+
+    async def _fit(self, host: ModelHost, live: tuple[turns.LiveMessage, ...], document: str, language: str) -> Prompt:
+        """Build the prompt and shrink it until the model's own tokenizer agrees that it fits."""
+        size = self._settings.context_tokens
+        room = size - share_context(size).reserve
+        scale = 1.0
+        while True:
+            prompt = await asyncio.get_running_loop().run_in_executor(
+                self._pool, partial(_build, live, document, language, size, scale)
+            )
+            if await host.count_tokens(prompt.messages) <= room or scale < MIN_SCALE:
+                return prompt
+            scale *= SHRINK
+
+    async def _wait_for_host(self) -> ModelHost:
+        if self._host is None:
+            self.start()
+        assert self._loading is not None
+        await asyncio.wait([self._loading])
+        if self._host is None:
+            raise ModelError(self.status.detail)
+        return self._host
+
+    async def _load(self) -> None:
+        loop = asyncio.get_running_loop()
+        found = await loop.run_in_executor(self._pool, find_model, self._resources, self._models_folder)
+        if found is None:
+            self._set(
+                ModelStatus(
+                    name="no model",
+                    phase=ModelPhase.ABSENT,
+                    detail="No chat model was found. Your messages are kept; put a GGUF file into "
+                    f"{self._models_folder} or run the set-up again, then restart Keepsake.",
+                )
+            )
+            return
+        host = ModelHost(
+            found.path,
+            name=found.entry.name,
+            context_tokens=self._settings.context_tokens,
+            threads=self._settings.threads,
+            check_file=read_gguf,
+            on_status=self._set,
+        )
+        try:
+            await host.start()
+        except CoreError as error:
+            self._set(ModelStatus(name=found.entry.name, phase=ModelPhase.FAILED, detail=str(error)))
+            return
+        self._host = host
+
+    def _set(self, status: ModelStatus) -> None:
+        self.status = status
+        self._on_status()
+
+
+def _build(
+    live: tuple[turns.LiveMessage, ...], document: str, language: str, context_tokens: int, scale: float
+) -> Prompt:
+    """Build the prompt; the first message of a conversation says its language, the hook knows it later."""
+    spoken = language or detect_language(truncate_tokens(live[-1].text, LANGUAGE_TOKENS) if live else "", "en")
+    return build_prompt(
+        live,
+        system_text=load_system_text(spoken),
+        document=document,
+        context_tokens=context_tokens,
+        scale=scale,
+    )
+
+
+def _load(c: Connection, session_id: SessionId) -> tuple[tuple[turns.LiveMessage, ...], str, str]:
+    """Return live messages, newest document and language ("" while unknown) of a conversation."""
+    version = memory_versions.get(c, session_id)
+    document = version.document if version else ""
+    return turns.load_live(c, session_id), document, conversations.load_language(c, session_id)

@@ -1,0 +1,85 @@
+"""The prompt: what of a conversation goes to the model, in an order that keeps its prefix stable.
+
+Static system text, then the Working Memory (which changes only at a commit), then the live
+messages, append-only (DESIGN.md section 6). What does not fit is left out whole, oldest
+first, and reported.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.llm.port import ChatMessage
+from core.model import MessageId, Section
+from core.paths import find_resources
+from core.sessions.budget import Shares, fit_messages, share_context
+from core.sessions.turns import LiveMessage as Fitted
+from core.storage.turns import LiveMessage
+from core.text.tokens import estimate_tokens, truncate_tokens
+from core.working_memory.document import Document, parse_document
+from core.working_memory.overview import fit_overview
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What is sent, and what was left out of it."""
+
+    messages: tuple[ChatMessage, ...]
+    left_out: tuple[MessageId, ...]
+    truncated: tuple[MessageId, ...]
+
+    @property
+    def note(self) -> str:
+        """What the user should know about this prompt, "" when nothing was cut."""
+        if self.truncated:
+            return "The message is longer than the model can read at once; it saw the beginning and the end."
+        return ""
+
+
+def load_system_text(language: str) -> str:
+    """Return the static system text for a conversation's language; English where there is none."""
+    folder = find_resources() / "prompts"
+    file = folder / f"chat.{language.split('-')[0]}.md"
+    return (file if file.exists() else folder / "chat.en.md").read_text(encoding="utf-8").strip()
+
+
+def build_prompt(
+    live: Sequence[LiveMessage], *, system_text: str, document: str, context_tokens: int, scale: float = 1.0
+) -> Prompt:
+    """Build the prompt for the newest live message.
+
+    `scale` below 1 shrinks the share of the messages: the caller uses it when the model's own
+    tokenizer counts more than the estimate did.
+    """
+    shares: Shares = share_context(context_tokens)
+    system = system_text
+    if document and _has_content(parse_document(document)):
+        overview = fit_overview(document, shares.archive).text.strip()
+        system = f"{system_text}\n\n<memory>\n{overview}\n</memory>"
+    budget = max(1, int((shares.session + _unused(shares, system)) * scale))
+    fitted = fit_messages([Fitted(id=m.id, role=m.role, tokens=m.tokens) for m in live], budget)
+    by_id = {message.id: message for message in live}
+    messages = [ChatMessage(role="system", text=system)]
+    for message_id in fitted.ids:
+        message = by_id[MessageId(int(message_id))]
+        text = message.text
+        if message_id in fitted.max_tokens:
+            text = truncate_tokens(text, fitted.max_tokens[message_id])
+        if messages[-1].role == message.role:
+            # two questions in a row (the first one's reply failed): one message, templates want them to alternate
+            messages[-1] = ChatMessage(role=message.role, text=f"{messages[-1].text}\n\n{text}")
+        else:
+            messages.append(ChatMessage(role=message.role, text=text))
+    return Prompt(
+        messages=tuple(messages),
+        left_out=tuple(MessageId(int(i)) for i in fitted.left_out_ids),
+        truncated=tuple(MessageId(int(i)) for i in fitted.truncated_ids),
+    )
+
+
+def _unused(shares: Shares, system: str) -> int:
+    """Tokens of the instruction and archive shares that this system text does not need."""
+    return max(0, shares.instruction + shares.archive - estimate_tokens(system))
+
+
+def _has_content(document: Document) -> bool:
+    return any(document.bodies[section].strip() for section in Section)
