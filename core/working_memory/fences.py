@@ -1,4 +1,4 @@
-"""Code fences: which lines of a text lie inside a closed one, and how an open one is made harmless.
+"""Code fences in a body: which lines lie inside a closed one, and how an open one is made harmless.
 
 Pure. A fence that is never closed is ordinary text and hides nothing. A list marker may stand
 before the opening fence, because an item may begin with its code.
@@ -7,46 +7,38 @@ before the opening fence, because an item may begin with its code.
 import re
 from collections.abc import Sequence
 
-_OPEN = re.compile(r"[ \t]*(?:[-*+•·–—]|\d{1,3}[.)])?[ \t]*(`{3,}|~{3,})(.*)")
-_CLOSE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*$")
-_MARKER = re.compile(r"(?:[-*+•·–—][ \t]|\d{1,3}[.)][ \t])")
+from core.text.fences import FenceFinder
+from core.text.items import strip_marker
 
-
-def _opening(line: str) -> str:
-    """The fence that a line opens, "" for none; back-ticks after back-ticks are inline code."""
-    if "```" not in line and "~~~" not in line:
-        return ""
-    match = _OPEN.match(line)
-    if match is None or (match[1][0] == "`" and "`" in match[2]):
-        return ""
-    return match[1]
-
-
-def _find_close(lines: Sequence[str], start: int, fence: str) -> int:
-    """Index of the line that closes `fence`, looking from `start`; -1 for none."""
-    for i in range(start, len(lines)):
-        match = _CLOSE.match(lines[i])
-        if match and match[1].startswith(fence):
-            return i
-    return -1
+_SIGNS = re.compile(r"`{3,}|~{3,}")
 
 
 def find_fences(lines: Sequence[str]) -> tuple[tuple[tuple[int, int], ...], int]:
     """Return the closed fences as (first, last) line, and the first line of an open one, -1 for none."""
+    finder = FenceFinder(lines)
     closed: list[tuple[int, int]] = []
-    unclosed, dead, i = -1, set[str](), 0
+    unclosed, i = -1, 0
     while i < len(lines):
-        fence = _opening(lines[i])
-        if fence and fence not in dead:
-            end = _find_close(lines, i + 1, fence)
-            if end >= 0:
-                closed.append((i, end))
-                i = end
-            else:
-                dead.add(fence)  # no later line closes it, so later ones like it need no search
-                unclosed = i if unclosed < 0 else unclosed
-        i += 1
+        column = _text_column(lines[i]) if "```" in lines[i] or "~~~" in lines[i] else -1
+        end = finder.find_end(i, column) if column >= 0 else 0
+        if end:
+            closed.append((i, end - 1))
+        elif column >= 0 and unclosed < 0 and _opens(lines[i], column):
+            unclosed = i
+        i = end or i + 1
     return tuple(closed), unclosed
+
+
+def _text_column(line: str) -> int:
+    """Where a line's text begins after a list marker, 0 without marker."""
+    text = strip_marker(line)
+    return len(line.rstrip()) - len(text) if text != line.strip() else 0
+
+
+def _opens(line: str, column: int) -> bool:
+    """Whether a line would open a fence if another closed it."""
+    found = _SIGNS.match(line[column:].lstrip())
+    return FenceFinder([line, found[0]]).find_end(0, column) > 0 if found else False
 
 
 def mark_fenced(lines: Sequence[str]) -> list[bool]:
@@ -65,10 +57,15 @@ def close_fences(lines: Sequence[str]) -> list[str]:
     """
     result = list(lines)
     while (first := find_fences(result)[1]) >= 0:
-        fence = _opening(result[first])
+        fence = _SIGNS.findall(result[first])[0]
         indent = len(result[first]) - len(result[first].lstrip(" \t"))
-        if any(_MARKER.match(line) for line in result[first + 1 :]):
+        if any(_is_bullet(line) for line in result[first + 1 :]):
             result[first] = result[first].replace(fence, fence[:2], 1)
         else:
             result.append(" " * indent + fence)
     return result
+
+
+def _is_bullet(line: str) -> bool:
+    """Whether a line at the left edge starts with a list marker."""
+    return not line[:1].isspace() and strip_marker(line) != line.strip()

@@ -18,7 +18,6 @@ class Rules:
     aliases: dict[Section, tuple[str, ...]]
     title_stop_words: frozenset[str]
     title_stop_pairs: frozenset[str]  # of CJK characters
-    resolved_words: tuple[str, ...]
     resolved_signs: tuple[str, ...]
 
 
@@ -31,6 +30,5 @@ def load_rules() -> Rules:
         aliases={Section(name): tuple(words) for name, words in data["aliases"].items()},
         title_stop_words=frozenset(data["title"]["stop_words"]),
         title_stop_pairs=frozenset(data["title"]["stop_pairs"]),
-        resolved_words=tuple(data["marks"]["resolved"]),
         resolved_signs=tuple(data["marks"]["signs"]),
     )

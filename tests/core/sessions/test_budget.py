@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from core.sessions.budget import fit_messages, share_context
 from core.sessions.turns import LiveMessage
-
 from tests.core.sessions.test_split import talk
 
 

@@ -58,7 +58,7 @@ def test_nothing_is_lost_or_doubled_but_the_copied_question(steps, keep, tail):
     assert list(split.keep_ids[: len(split.copied_ids)]) == list(split.copied_ids)
     if kept and len(split.archive_ids) < len(messages):
         first = messages[kept[0]]
-        assert not first.is_result or kept[0] == 0 or not messages[kept[0] - 1].kind == "tool_call"
+        assert not first.is_result or kept[0] == 0 or messages[kept[0] - 1].kind != "tool_call"
 
 
 @given(talks, st.integers(1, 12), st.integers(0, 400))

@@ -1,0 +1,135 @@
+"""One section, from what was asked to the body that results: locks, guard, ceiling, parked list.
+
+Pure and total: any operation on any body gives an outcome.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.model import ParkedLine, Section
+from core.text.items import BodyItem, read_items
+from core.text.normal_form import is_duplicate, item_key
+from core.working_memory.bodies import count_items, insert_item, replace_item, safe_body
+from core.working_memory.decisions import lines_were
+from core.working_memory.growth import CEILED, hold_ceiling
+from core.working_memory.guards.errors import guard_errors
+from core.working_memory.guards.facts import guard_facts, keep_facts
+from core.working_memory.guards.files import guard_files
+from core.working_memory.guards.goals import guard_goals
+from core.working_memory.guards.issues import guard_issues
+from core.working_memory.guards.outcome import NO_CONTEXT, Context, Guard, Outcome, is_constraint, kept, updated
+from core.working_memory.guards.state import guard_state
+from core.working_memory.guards.title import guard_title
+from core.working_memory.marks import is_resolved
+from core.working_memory.operations import KEEP, Keep, Reading, Update
+from core.working_memory.parked import ParkReason, park, release
+
+_GUARDS: dict[Section, Guard] = {
+    Section.TITLE: guard_title,
+    Section.STATE: guard_state,
+    Section.GOALS: guard_goals,
+    Section.FACTS: guard_facts,
+    Section.FILES: guard_files,
+    Section.ERRORS: guard_errors,
+    Section.ISSUES: guard_issues,
+}
+
+
+def apply_guard(
+    section: Section,
+    reading: Reading,
+    old: str,
+    parked: Sequence[ParkedLine] = (),
+    context: Context = NO_CONTEXT,
+) -> Outcome:
+    """Return what becomes of a section; text that could not be applied is parked."""
+    waiting = tuple(parked)
+    outcome = _guard(section, reading, old, waiting, context)
+    if outcome.body != old:
+        outcome = replace(outcome, body=safe_body(outcome.body))
+        outcome = _hold_ceiling(section, outcome, context)
+    if isinstance(outcome.operation, Update):
+        outcome = replace(outcome, operation=Update(outcome.body))
+    elif outcome.body == old:
+        outcome = replace(outcome, operation=KEEP)  # what was added left again over the ceiling
+    unapplied = [text for text in reading.unapplied if text.strip()]
+    released = release(park(outcome.parked, unapplied, ParkReason.NOT_APPLIED), outcome.body)
+    still = {line.text for line in released} - {line.text for line in waiting}
+    late = [text for text in [*outcome.newly_parked, *unapplied] if text in still]
+    return replace(
+        outcome,
+        parked=released,
+        newly_parked=tuple(dict.fromkeys(late)),
+        skipped=(*reading.skipped, *outcome.skipped),
+        reason=outcome.reason or _explain_unapplied(len([text for text in unapplied if text in still])),
+    )
+
+
+def _guard(section: Section, reading: Reading, old: str, parked: tuple[ParkedLine, ...], context: Context) -> Outcome:
+    operation = reading.operation
+    if isinstance(operation, Keep):
+        return keep_facts(old, parked) if section is Section.FACTS else kept(old, parked)
+    if isinstance(operation, Update):
+        operation = _respect_locks(operation, old, context)
+        if not count_items(old) and section not in (Section.TITLE, Section.FACTS):
+            return updated(operation.content, parked)
+    return _GUARDS[section](operation, old, parked, context)
+
+
+def _respect_locks(operation: Update, old: str, context: Context) -> Update:
+    """Put every locked line back into the new content, word for word and at its place."""
+    if not context.locked:
+        return operation
+    content, previous = operation.content, ""
+    for item in read_items(old):
+        if context.is_locked(item.text):
+            content = _insert(content, item.text, previous)
+        previous = item.text
+    return Update(content)
+
+
+def _insert(content: str, locked: str, previous: str) -> str:
+    """`content` with a locked line: in place of its variant, after its old neighbour, or first."""
+    items = read_items(content)
+    if any(item.text == locked for item in items):
+        return content
+    for item in items:
+        if item_key(item.text) == item_key(locked) or is_duplicate(item.text, locked):
+            return replace_item(content, item, locked)
+    above = next((item for item in items if previous and is_duplicate(item.text, previous)), None)
+    return insert_item(content, above, locked)
+
+
+def _hold_ceiling(section: Section, outcome: Outcome, context: Context) -> Outcome:
+    """Bring a list under 50 items and 3000 tokens; what leaves it is parked, closed issues are not."""
+    if section not in CEILED:
+        return outcome
+    items = [item for item in read_items(outcome.body) if not context.is_locked(item.text)]
+    cut = hold_ceiling(outcome.body, _leaving_order(section, items))
+    if not cut.removed:
+        return outcome
+    gone = [text for text in cut.removed if not (section is Section.ISSUES and is_resolved(text))]
+    verb = "waits" if len(gone) == 1 else "wait"
+    reason = f"The list is full: {lines_were(len(gone))} too many and {verb} in the parked list."
+    return replace(
+        outcome,
+        body=cut.body,
+        parked=park(outcome.parked, gone, ParkReason.CEILING),
+        newly_parked=(*outcome.newly_parked, *gone),
+        reason=outcome.reason or (reason if gone else ""),
+    )
+
+
+def _leaving_order(section: Section, items: Sequence[BodyItem]) -> list[BodyItem]:
+    """Items in the order in which they leave a full list: oldest first, after what matters less."""
+    if section is Section.ISSUES:
+        return sorted(items, key=lambda item: not is_resolved(item.text))
+    if section is Section.GOALS:
+        return sorted(items, key=lambda item: is_constraint(item.text))
+    return list(items)
+
+
+def _explain_unapplied(number: int) -> str:
+    if not number:
+        return ""
+    return "The update had an unknown form; its text waits in the parked list."

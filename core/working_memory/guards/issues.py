@@ -1,0 +1,147 @@
+"""Open Issues: an issue leaves when it is marked resolved, not when it is forgotten.
+
+Pure. Forgotten once, it comes back tagged `[restored]`; forgotten again, it waits in the parked
+list for the user.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+
+from core.model import ParkedLine
+from core.text.anchors import is_reworded, polarity
+from core.text.items import BodyItem, extract_items, read_items
+from core.text.normal_form import fresh_items, is_duplicate, item_key
+from core.working_memory.bodies import add_items, replace_item
+from core.working_memory.decisions import count
+from core.working_memory.guards.outcome import Context, Outcome, left_out
+from core.working_memory.marks import RESTORED, add_tag, has_tag, is_resolved, strip_tag
+from core.working_memory.operations import KEEP, Append, Operation, Update
+from core.working_memory.parked import ParkReason, park
+
+LEAST_TERMS = 0.60  # of an issue's content terms that a rewording keeps
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_LEAST_CJK = 4  # characters of an issue that may be found inside a longer run of CJK
+_CLAUSE_END = re.compile(r"[,.;:!?](?=\s|$)|[,;!?]|[。，；：！？]")
+
+
+def guard_issues(operation: Update | Append, old: str, parked: tuple[ParkedLine, ...], context: Context) -> Outcome:
+    """Add or mark issues, or accept a new list with the forgotten issues put back."""
+    if isinstance(operation, Append):
+        return _append(operation.items, old, parked, context)
+    return _restate(operation.content, old, parked)
+
+
+def _append(items: Sequence[str], old: str, parked: tuple[ParkedLine, ...], context: Context) -> Outcome:
+    """Set resolution marks in place; everything else that is new goes below."""
+    body, marked, rest = old, 0, []
+    for text in items:
+        place = _find_open(body, text, context) if is_resolved(text) else None
+        if place is None:
+            rest.append(text)
+        else:
+            body, marked = replace_item(body, place, text), marked + 1
+    fresh = fresh_items(rest, body)
+    body = add_items(body, fresh)
+    operation: Operation = Append(tuple(fresh)) if fresh else KEEP
+    return Outcome(
+        operation=Update(body) if marked else operation,
+        body=body,
+        parked=parked,
+        reason=f"{count(marked, 'issue')} marked as resolved." if marked else "",
+        skipped=left_out(rest, fresh),
+    )
+
+
+def _find_open(body: str, text: str, context: Context) -> BodyItem | None:
+    """The open issue that a resolved one names."""
+    for item in read_items(body):
+        if not is_resolved(item.text) and not context.is_locked(item.text) and is_duplicate(text, item.text):
+            return item
+    return None
+
+
+def _restate(content: str, old: str, parked: tuple[ParkedLine, ...]) -> Outcome:
+    """Replace the list; forgotten issues come back once and are parked the second time."""
+    old_items = read_items(old)
+    stays = match_issues([item.text for item in old_items], extract_items(content))
+    restored: list[str] = []
+    dropped: list[str] = []
+    for item, stay in zip(old_items, stays, strict=True):
+        if stay or is_resolved(item.text):
+            continue
+        again = has_tag(item.text, RESTORED)
+        (dropped if again else restored).append(strip_tag(item.alone, RESTORED))
+    body = add_items(content, [add_tag(text, RESTORED) for text in restored])
+    return Outcome(
+        operation=Update(body),
+        body=body,
+        parked=park(parked, dropped, ParkReason.DROPPED_TWICE),
+        reason=_explain(len(restored), len(dropped)),
+        restored=tuple(restored),
+        newly_parked=tuple(dropped),
+    )
+
+
+def match_issues(old: Sequence[str], new: Sequence[str]) -> list[bool]:
+    """Say for each old issue whether a new one, each used once, still names it."""
+    stays, free = [False] * len(old), list(new)
+    tests: tuple[Callable[[str, str], bool], ...] = (_is_same, _contains, _rewords)
+    for test in tests:
+        for i, text in enumerate(old):
+            found = None if stays[i] else next((item for item in free if test(text, item)), None)
+            if found is not None:
+                stays[i] = True
+                free.remove(found)
+    return stays
+
+
+def _is_same(old: str, new: str) -> bool:
+    """A duplicate, or an equal first line."""
+    if is_duplicate(new, old):
+        return True
+    if "\n" not in old and "\n" not in new:
+        return False
+    first = item_key(old.split("\n", 1)[0])
+    return bool(first) and first == item_key(new.split("\n", 1)[0])
+
+
+def _contains(old: str, new: str) -> bool:
+    """The whole old issue occurs in the new one, and nothing before it in its clause negates it."""
+    key, text = item_key(old), item_key(new)
+    start = text.find(key) if key else -1
+    while start >= 0:
+        if _is_bounded(key, text, start):
+            before = _CLAUSE_END.split(text[:start])[-1]
+            return polarity(before).negations == 0
+        start = text.find(key, start + 1)
+    return False
+
+
+def _is_bounded(key: str, text: str, start: int) -> bool:
+    """Whether an occurrence begins and ends at a word boundary."""
+    end = start + len(key)
+    long_enough = len(_CJK.findall(key)) >= _LEAST_CJK
+    for inner, outer in ((key[0], text[start - 1 : start]), (key[-1], text[end : end + 1])):
+        if not outer:
+            continue
+        both_cjk = _CJK.match(inner) and _CJK.match(outer)
+        if both_cjk and not long_enough:
+            return False
+        one_cjk = _CJK.match(inner) or _CJK.match(outer)
+        if not one_cjk and (inner.isalnum() or inner == "_") and (outer.isalnum() or outer == "_"):
+            return False
+    return True
+
+
+def _rewords(old: str, new: str) -> bool:
+    return is_reworded(item_key(old), item_key(new), LEAST_TERMS)
+
+
+def _explain(restored: int, dropped: int) -> str:
+    if restored:
+        they = "it was" if restored == 1 else "they were"
+        return f"The update left out {count(restored, 'open issue')} without saying {they} resolved, so {they} kept."
+    if dropped:
+        verb = "waits" if dropped == 1 else "wait"
+        return f"{count(dropped, 'issue')} left out a second time; {verb} in the parked list for you."
+    return ""

@@ -1,0 +1,169 @@
+"""Merging an update into the document: read, guard, hold the ceilings, say what was done.
+
+Pure and total: no JSON value as operations raises, and nothing that was protected or asked for
+disappears without being in the document, in the parked list, or named in a decision.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from core.model import Decision, ParkedLine, Section
+from core.redaction import redact
+from core.text.items import BodyItem, read_items
+from core.text.tokens import estimate_tokens
+from core.working_memory.bodies import remove_items
+from core.working_memory.document import (
+    HEADING,
+    Document,
+    Extra,
+    make_safe,
+    parse_document,
+    render_document,
+    settle,
+)
+from core.working_memory.growth import DOCUMENT_TOKENS
+from core.working_memory.guards.apply import apply_guard
+from core.working_memory.guards.outcome import Context, Outcome
+from core.working_memory.operations import Reading, read_operations
+from core.working_memory.parked import ParkReason, park, release
+
+EARLIER_NOTES = "Earlier Notes"  # where a text without any header goes
+
+Parked = Mapping[Section, tuple[ParkedLine, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeResult:
+    """A merged document, what waits beside it, and one decision a section, in order."""
+
+    text: str
+    document: Document
+    parked: dict[Section, tuple[ParkedLine, ...]]
+    decisions: tuple[Decision, ...]
+    over_ceiling: bool = False  # locked and user-written text alone exceeds the document's ceiling
+
+
+def merge(
+    old_text: str,
+    operations: object,
+    parked: Parked | None = None,
+    *,
+    locked: Mapping[Section, tuple[str, ...]] | None = None,
+    user_turns: Sequence[str] = (),
+) -> MergeResult:
+    """Apply `operations`, any JSON value, to the document `old_text`.
+
+    `locked` holds the texts of locked lines, `user_turns` the user's own words in the turns that
+    the operations come from: only with them can a goal or fact be corrected.
+    """
+    readings = read_operations(operations)
+    document = read_stored(redact(old_text))
+    waiting = {section: tuple((parked or {}).get(section, ())) for section in Section}
+    waiting[Section.FACTS] = park(waiting[Section.FACTS], readings.stray, ParkReason.NOT_APPLIED)
+    outcomes: dict[Section, Outcome] = {}
+    for section in Section:
+        context = Context(locked=tuple((locked or {}).get(section, ())), user_turns=tuple(user_turns))
+        reading = readings.by_section.get(section, Reading())
+        outcome = apply_guard(section, reading, document.bodies[section], waiting[section], context)
+        outcomes[section] = _map_texts(outcome, redact)
+    merged = document.with_bodies({section: outcome.body for section, outcome in outcomes.items()})
+    merged = settle(merged)
+    merged, removed = _hold_document(merged, locked or {})
+    decisions = tuple(
+        _decide(section, readings.by_section.get(section, Reading()), outcomes[section], removed[section])
+        for section in Section
+    )
+    return MergeResult(
+        text=render_document(merged),
+        document=merged,
+        parked={
+            section: release(
+                park(outcomes[section].parked, map(redact, removed[section]), ParkReason.CEILING),
+                merged.bodies[section],
+            )
+            for section in Section
+        },
+        decisions=decisions,
+        over_ceiling=estimate_tokens(render_document(merged)) > DOCUMENT_TOKENS,
+    )
+
+
+def read_stored(text: str) -> Document:
+    """Read a stored document; a text without any header becomes a section of its own."""
+    document = parse_document(text)
+    if document.extra or any(document.bodies.values()) or "##" in text or not document.preamble:
+        return document
+    notes = make_safe(text.strip().removeprefix(HEADING))
+    return Document(extra=(Extra(EARLIER_NOTES, notes),))
+
+
+def _map_texts(outcome: Outcome, change: Callable[[str], str]) -> Outcome:
+    """An outcome with every text passed through `change`."""
+    return replace(
+        outcome,
+        body=change(outcome.body),
+        parked=tuple(replace(line, text=change(line.text)) for line in outcome.parked),
+        restored=tuple(map(change, outcome.restored)),
+        carried=tuple(map(change, outcome.carried)),
+        newly_parked=tuple(map(change, outcome.newly_parked)),
+        skipped=tuple(map(change, outcome.skipped)),
+    )
+
+
+def _decide(section: Section, reading: Reading, outcome: Outcome, removed: Sequence[str]) -> Decision:
+    reason = outcome.reason
+    if removed and not reason:
+        reason = "The whole document was too long, so the oldest lines of its longest section wait."
+    return Decision(
+        section=section,
+        asked=reading.asked,
+        applied=outcome.operation.name,
+        reason=reason,
+        restored=outcome.restored,
+        carried=outcome.carried,
+        parked=(*outcome.newly_parked, *removed),
+        skipped=outcome.skipped,
+    )
+
+
+def _hold_document(
+    document: Document, locked: Mapping[Section, tuple[str, ...]]
+) -> tuple[Document, dict[Section, list[str]]]:
+    """Take the oldest unlocked item of the largest section out until the document fits."""
+    removed: dict[Section, list[str]] = {section: [] for section in Section}
+    excess = estimate_tokens(render_document(document)) - DOCUMENT_TOKENS
+    while excess > 0:
+        leaving = _choose_leaving(document, locked, excess)
+        if not leaving:
+            break
+        for section, items in leaving.items():
+            removed[section] += [item.alone for item in items]
+            body = remove_items(document.bodies[section], items)
+            document = settle(document.with_bodies({section: body}))
+        excess = estimate_tokens(render_document(document)) - DOCUMENT_TOKENS
+    return document, removed
+
+
+def _choose_leaving(
+    document: Document, locked: Mapping[Section, tuple[str, ...]], excess: int
+) -> dict[Section, list[BodyItem]]:
+    """The items to take out for about `excess` tokens; never fewer than one where there are any."""
+    sizes = {section: float(estimate_tokens(body)) for section, body in document.bodies.items()}
+    queues = {
+        section: [
+            item
+            for item in read_items(document.bodies[section])
+            if not Context(locked=tuple(locked.get(section, ()))).is_locked(item.text)
+        ][::-1]
+        for section in Section
+    }
+    leaving: dict[Section, list[BodyItem]] = {}
+    left = float(excess)
+    while left > 0 and any(queues.values()):
+        section = max((s for s in Section if queues[s]), key=lambda s: sizes[s])
+        item = queues[section].pop()
+        cost = estimate_tokens(item.text) + 0.75
+        sizes[section] -= cost
+        left -= cost
+        leaving.setdefault(section, []).append(item)
+    return leaving

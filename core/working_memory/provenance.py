@@ -1,0 +1,161 @@
+"""Where each line of the document comes from, and how a version differs from the one before.
+
+Pure. Lines are matched by their key (core.text.normal_form), so that case, tags and emphasis do
+not make a line new.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from core.model import LineState, MemoryLine, Origin, ParkedLine, Section, TurnId
+from core.text.items import read_items
+from core.text.normal_form import is_duplicate, item_key
+from core.working_memory.document import Document
+from core.working_memory.marks import CARRIED, RESTORED, has_tag, strip_tag
+
+LineKey = tuple[Section, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meta:
+    """What is known of a line beside its text."""
+
+    origin: Origin
+    turns: tuple[TurnId, ...] = ()
+    locked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A line that an update brought, with its evidence."""
+
+    section: Section
+    text: str
+    origin: Origin
+    turns: tuple[TurnId, ...] = ()
+
+
+def key_of(section: Section, text: str) -> LineKey:
+    """Return what identifies a line through versions."""
+    return section, item_key(text)
+
+
+def index_lines(lines: Mapping[Section, Sequence[MemoryLine]]) -> dict[LineKey, Meta]:
+    """Return what is known of the lines of a version, removed and pending ones left out."""
+    return {
+        key_of(section, line.text): Meta(origin=line.origin, turns=line.turns, locked=line.locked)
+        for section, found in lines.items()
+        for line in found
+        if line.state not in (LineState.REMOVED, LineState.PENDING)
+    }
+
+
+def annotate(
+    document: Document,
+    previous: Mapping[LineKey, Meta],
+    proposals: Iterable[Proposal] = (),
+    *,
+    default: Origin = Origin.MODEL,
+) -> dict[Section, tuple[MemoryLine, ...]]:
+    """Return the lines of every section; `previous` knows the version before, parked lines included.
+
+    Evidence is kept through rewordings of case, tags and emphasis, and grows when a line is
+    proposed again. A line that nobody proposed has the origin `default`.
+    """
+    offered: dict[Section, list[Proposal]] = {section: [] for section in Section}
+    for proposal in proposals:
+        offered[proposal.section].append(proposal)
+    return {
+        section: tuple(
+            _annotate_line(section, item.text, previous, offered[section], default) for item in read_items(body)
+        )
+        for section, body in document.bodies.items()
+    }
+
+
+def _annotate_line(
+    section: Section,
+    text: str,
+    previous: Mapping[LineKey, Meta],
+    offered: Sequence[Proposal],
+    default: Origin,
+) -> MemoryLine:
+    before = previous.get(key_of(section, text))
+    turns, origin = _find_evidence(section, text, previous, offered)
+    tagged = has_tag(text, RESTORED) or has_tag(text, CARRIED)
+    state = LineState.ADDED if before is None else LineState.KEPT
+    if tagged:
+        state = LineState.KEPT if before and before.origin is Origin.RESTORED else LineState.RESTORED
+    return MemoryLine(
+        text=strip_tag(text, RESTORED, CARRIED),
+        origin=Origin.RESTORED if tagged else origin or default,
+        state=state,
+        turns=turns,
+        locked=before.locked if before else False,
+    )
+
+
+def _find_evidence(
+    section: Section, text: str, previous: Mapping[LineKey, Meta], offered: Sequence[Proposal]
+) -> tuple[tuple[TurnId, ...], Origin | None]:
+    """The turns behind a line, ascending, and its origin where somebody is known to have written it."""
+    before = previous.get(key_of(section, text))
+    turns = set(before.turns) if before else set()
+    origin = before.origin if before and before.origin is not Origin.RESTORED else None
+    for proposal in offered:
+        if is_duplicate(proposal.text, text):
+            turns |= set(proposal.turns)
+            origin = origin or proposal.origin
+    return tuple(sorted(turns)), origin
+
+
+def annotate_parked(
+    section: Section,
+    parked: Iterable[ParkedLine],
+    previous: Mapping[LineKey, Meta],
+    proposals: Iterable[Proposal] = (),
+) -> tuple[ParkedLine, ...]:
+    """Return a section's parked lines with the turns they come from, where those are known."""
+    offered = [proposal for proposal in proposals if proposal.section is section]
+    return tuple(
+        line if line.turns else replace(line, turns=_find_evidence(section, line.text, previous, offered)[0])
+        for line in parked
+    )
+
+
+def compare(before: Sequence[MemoryLine], after: Sequence[MemoryLine]) -> tuple[MemoryLine, ...]:
+    """Return one section's lines in reading order, each with how it stands against `before`.
+
+    A removed line stands where it was: after the line that was above it and is still there.
+    """
+    old = [line for line in before if line.state not in (LineState.REMOVED, LineState.PENDING)]
+    old_keys = {item_key(line.text): line for line in old}
+    new_keys = {item_key(line.text) for line in after}
+    result: list[MemoryLine] = []
+    removed = _group_removed(old, new_keys)
+    result += removed.get("", [])
+    for line in after:
+        key = item_key(line.text)
+        result.append(replace(line, state=_state_against(old_keys.get(key), line)))
+        result += removed.pop(key, []) if key else []
+    return tuple(result)
+
+
+def _group_removed(old: Sequence[MemoryLine], new_keys: set[str]) -> dict[str, list[MemoryLine]]:
+    """Removed lines by the key of the nearest line above them that stays; "" for the section's top."""
+    groups: dict[str, list[MemoryLine]] = {}
+    above = ""
+    for line in old:
+        key = item_key(line.text)
+        if key in new_keys:
+            above = key
+        else:
+            groups.setdefault(above, []).append(replace(line, state=LineState.REMOVED))
+    return groups
+
+
+def _state_against(old: MemoryLine | None, new: MemoryLine) -> LineState:
+    was_restored = old is not None and old.origin is Origin.RESTORED
+    if new.origin is Origin.RESTORED and not was_restored:
+        return LineState.RESTORED
+    return LineState.ADDED if old is None else LineState.KEPT
