@@ -34,7 +34,7 @@ _LINE_BREAK = re.compile(r"\s*\n\s*")
 _SPACES = re.compile(r"[^\S\n]+")
 _LIST_MARK = re.compile(r"(?:\d{1,3}|[a-z])[.)](?=\s)")
 _KEYCAP = re.compile("\\d\ufe0f?\u20e3")
-_OPENING_CHARACTERS = 20_000  # the rest of a huge message is not read: a marker stands at its opening
+_OPENING_CHARACTERS = 5_000  # the rest of a huge message is not read: a marker stands at its opening
 _NOT_WORD = re.compile(r"[\W_]+")
 # A hyphen or dot between two letters joins them (topic-based, topic.py); it separates nothing.
 _SEPARATOR = re.compile(r"\s*(?:[,;!?–—…。、¿¡]|:(?!:)|\n)|\s+[-.]|[-.](?![^\W_])")
@@ -65,7 +65,7 @@ def opens_topic(text: str) -> bool:
 
 def is_acknowledgement(text: str) -> bool:
     """Whether a text has no topic of its own: agreement, thanks, a greeting, emoji, or nothing."""
-    return _is_made_of(fold(text), _small_talk())
+    return _is_made_of(fold(text[:_OPENING_CHARACTERS]), _small_talk())
 
 
 def hide_quoted(text: str, placeholder: str, *, quotes: bool = True) -> str:

@@ -17,7 +17,7 @@ from core.archivist.words import CJK, all_phrases, fold, load_rules, phrases, st
 MAX_WORDS = 6
 MAX_CJK_CHARACTERS = 14
 SUMMARY_CHARACTERS = 160  # of each of the two sentences
-_MAX_TEXT = 4_000  # characters read of one message: its topic is said early
+_MAX_TEXT = 1_000  # characters read of one message: its topic is said early
 _URL = re.compile(r"\b(?:https?://|www\.)\S+")
 _CLAUSE_END = re.compile(
     r"[,;:!?()\[\]{}<>|/\"“”«»\n—–…。、，；：！？（）【】《》「」]+|\.(?!\w)|\s-+\s|'(?!\w)|(?<!\w)'"

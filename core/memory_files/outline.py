@@ -75,7 +75,7 @@ def sections(text: str) -> Iterator[Section]:
     """Yield the level-two sections; a heading of level one or two ends a body, deeper ones belong to it."""
     lines = list(read_lines(text))
     heads = [i for i, line in enumerate(lines) if line.is_heading]
-    for head, following in zip(heads, [*heads[1:], len(lines)], strict=True):
+    for head, following in zip(heads, [*heads[1:], len(lines)], strict=False):
         if lines[head].heading != 2:
             continue
         underlined = not lines[head].text.lstrip().startswith("#")

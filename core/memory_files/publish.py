@@ -104,6 +104,7 @@ def publish(folder: Folder, history: Folder, base: Base, change: NewChange, on_s
         replaced=f"{change.file}.{stamp}-{random_name('')[:8]}",
     )
     data = encode(change.file, change.after)
+    attempted = False
     try:
         _write_new(history, note.temporary, data, base.snapshot.mode if base.snapshot else _NEW_MODE, on_step)
         on_step("note")
@@ -112,10 +113,11 @@ def publish(folder: Folder, history: Folder, base: Base, change: NewChange, on_s
         if not _same(base, now):
             raise ChangedMeanwhile(now)
         on_step("exchange")
+        attempted = True
         swapped = _put_in_place(folder, history, note, base)
     except BaseException:
         with contextlib.suppress(OSError, MemoryFileError):
-            if not _happened(folder, history, note):
+            if not attempted or not _happened(folder, history, note):
                 settle(folder, history, change.file)
         raise
     on_step("sync_folder")

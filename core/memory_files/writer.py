@@ -258,15 +258,20 @@ class MemoryFileWriter:
         try:
             return Folder.open(self._workspace.resolve())
         except OSError as error:
-            raise MemoryFileError(
-                f"The folder of the memory files, {self._workspace}, cannot be opened ({error.strerror or error}). "
-                "Nothing was written. Check that it exists and that you may write to it."
-            ) from error
+            raise self._no_folder(error.strerror or str(error)) from error
+
+    def _no_folder(self, why: str) -> MemoryFileError:
+        return MemoryFileError(
+            f"The folder of the memory files, {self._workspace}, cannot be opened ({why}). Nothing was written. Check "
+            "that it exists and that you may write to it."
+        )
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold the process's lock, then the workspace's file lock, within one time limit."""
         workspace = self._workspace.resolve()
+        if not workspace.is_dir():  # taking the lock would make it
+            raise self._no_folder("there is no such folder")
         with _locks_guard:
             ours = _locks.setdefault(workspace, threading.Lock())
         deadline = time.monotonic() + self._lock_wait_s
