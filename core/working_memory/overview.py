@@ -13,7 +13,7 @@ from core.text.items import extract_items, read_items, render_item
 from core.text.sentences import split_sentences
 from core.text.tokens import estimate_tokens, truncate_tokens
 from core.working_memory.bodies import strip_sentinel
-from core.working_memory.document import HEADING, Document, parse_document, render_document
+from core.working_memory.document import HEADING, Document, Extra, parse_document, render_document
 from core.working_memory.growth import THRESHOLD_ITEMS, THRESHOLD_TOKENS, measure
 from core.working_memory.guards.title import read_title
 
@@ -21,6 +21,7 @@ MAX_ABSTRACT_CHARS = 240
 
 _FIRST = (Section.GOALS, Section.STATE, Section.ISSUES)  # after the title; none may starve another
 _REST = (Section.FACTS, Section.ERRORS, Section.FILES)
+_PREAMBLE = "Preamble"  # what the user wrote before the first header; shown without a header
 _NEWEST_FIRST = frozenset({Section.FACTS, Section.ERRORS, Section.FILES})
 _ITALIC = re.compile(r"\s*(?:\*[^*]+\*|_[^_]+_)\s*$")
 _EMPHASIS = re.compile(r"(\*\*|__|\*|(?<!\w)_(?=\S)|(?<=\S)_(?!\w)|`|~~)")
@@ -50,7 +51,8 @@ class _Plan:
             return ""
         lines = [self.units[i] for i in sorted(self.shown)]
         hidden = len(self.units) - len(lines)
-        return "\n".join([f"## {self.name}", *lines, *([_more(hidden)] if hidden else [])])
+        head = [] if self.name == _PREAMBLE else [f"## {self.name}"]
+        return "\n".join([*head, *lines, *([_more(hidden)] if hidden else [])])
 
 
 def _more(hidden: int) -> str:
@@ -59,8 +61,7 @@ def _more(hidden: int) -> str:
 
 def fit_overview(text: str, max_tokens: int) -> Overview:
     """Return the document within `max_tokens`: whole if it fits, else item by item."""
-    document = parse_document(text)
-    shown = document.with_bodies({s: strip_sentinel(body) for s, body in document.bodies.items()})
+    shown = _without_sentinels(parse_document(text))
     whole = render_document(shown)
     if estimate_tokens(whole) <= max_tokens:
         return Overview(text=whole, tokens=estimate_tokens(whole))
@@ -81,9 +82,17 @@ def fit_overview(text: str, max_tokens: int) -> Overview:
     )
 
 
+def _without_sentinels(document: Document) -> Document:
+    return Document(
+        bodies={section: strip_sentinel(body) for section, body in document.bodies.items()},
+        extra=tuple(Extra(extra.header, strip_sentinel(extra.body)) for extra in document.extra),
+        preamble=strip_sentinel(document.preamble),
+    )
+
+
 def _render(plans: list[_Plan]) -> str:
     """The chosen units in the document's own order; empty sections are not shown."""
-    places = [section.value for section in Section]
+    places = [_PREAMBLE, *(section.value for section in Section)]
     parts = sorted(plans, key=lambda plan: places.index(plan.name) if plan.name in places else len(places))
     return "\n\n".join([HEADING, *(text for plan in parts if (text := plan.render()))]) + "\n"
 
@@ -96,6 +105,7 @@ def _make_plans(document: Document) -> list[_Plan]:
         if units:
             plans.append(_Plan(section.value, units, _rank(section, units), set()))
     extras = [(extra.header, [render_item(item) for item in extract_items(extra.body)]) for extra in document.extra]
+    extras.append((_PREAMBLE, [document.preamble] if document.preamble else []))
     plans += [_Plan(name, items, list(range(len(items))), set()) for name, items in extras if items]
     return plans
 
