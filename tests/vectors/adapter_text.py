@@ -5,6 +5,7 @@ from typing import Any
 
 from core.text.items import extract_items
 from core.text.language import detect_language
+from core.text.paths import find_paths
 from core.text.tokens import estimate_tokens, truncate_tokens
 
 Adapter = Callable[[dict[str, Any]], Any]
@@ -19,5 +20,6 @@ TEXT_ADAPTERS: dict[str, Adapter] = {
     "estimate_tokens": lambda data: {"tokens": estimate_tokens(data["text"])},
     "truncate_tokens": _truncate_tokens,
     "extract_items": lambda data: {"items": list(extract_items(data["text"]))},
+    "path_tokens": lambda data: {"tokens": list(find_paths(data["text"]))},
     "detect_language": lambda data: {"language": detect_language(data["user_text"], data["fallback"])},
 }
