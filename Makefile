@@ -38,7 +38,8 @@ bundle: ## build dist/keepsake, a folder that runs without Python
 
 smoke: ## run the bundle with an empty home, no Python and no network
 	@$(SET_UP) bundle
-	@[ -x dist/keepsake/keepsake ] || ./packaging/bundle.sh
+	@if [ ! -x dist/keepsake/keepsake ] || [ -n "$$(find app core resources packaging models.txt \
+		-type f ! -name '*.pyc' -newer dist/keepsake/keepsake | head -n 1)" ]; then ./packaging/bundle.sh; fi
 	@$(PYTHON) packaging/smoke.py dist/keepsake
 
 screenshots: ## make the pictures in docs/
