@@ -62,7 +62,7 @@ class OwnedLock:
 
 
 class AppLock:
-    """Held by the one app that has a data folder open."""
+    """Held by the one app that has a data folder open. Keep the object: dropping it gives the folder back."""
 
     def __init__(self, path: Path) -> None:
         self._lock = OwnedLock(path)

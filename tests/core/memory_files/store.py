@@ -1,7 +1,9 @@
 """A history in memory: the port the engine implements over its database."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 
 from core.memory_files.history import NewChange
 from core.model import FileChange
@@ -24,4 +26,29 @@ class Memory:
         stored = FileChange(id=len(self.all) + 1, **asdict(change) | {"turns": change.turns})
         self.all = [replace(old, undone=True) if old.id == change.undoes else old for old in self.all]
         self.all.append(stored)
+        return stored
+
+
+class Durable(Memory):
+    """The same in a file, shared by processes; each record is on disk when `record` returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def all(self) -> list[FileChange]:
+        lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
+        # A record cut off by a kill was never acknowledged.
+        return [FileChange(**json.loads(line)) for line in lines if line.endswith("}")]
+
+    @all.setter
+    def all(self, changes: list[FileChange]) -> None:
+        temporary = self._path.with_suffix(".new")
+        temporary.write_text("".join(f"{json.dumps(asdict(c))}\n" for c in changes), encoding="utf-8")
+        temporary.replace(self._path)
+
+    def record(self, change: NewChange) -> FileChange:
+        before = self.all
+        stored = FileChange(id=len(before) + 1, **asdict(change) | {"turns": change.turns})
+        self.all = [*before, stored]
         return stored

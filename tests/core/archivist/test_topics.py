@@ -1,0 +1,80 @@
+"""Names of segments: the topic in the user's words, never a greeting."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.archivist.topics import name_topic, summarise
+
+
+def test_an_english_topic_is_named_by_what_comes_back_in_its_own_spelling():
+    texts = [
+        "Hi there! Can you help me renew my passport?",
+        "The passport office in Leeds is closed today. Is there another passport office?",
+        "Thanks!",
+    ]
+    assert name_topic(texts, "en") == "Passport office"
+
+
+def test_a_chinese_topic_is_named_by_runs_of_characters():
+    texts = ["你好！周末想去莫干山徒步，带什么装备好？", "莫干山徒步要带登山杖吗？", "好的，谢谢"]
+    name = name_topic(texts, "zh")
+    assert name.startswith("莫干山徒步")
+    assert not re.search("你好|谢谢|什么", name)
+
+
+def test_latin_names_in_chinese_text_are_kept():
+    assert "Docker" in name_topic(["怎么用 Docker 部署服务？", "Docker 镜像太大了"], "zh")
+
+
+def test_code_and_quotes_name_nothing():
+    texts = ["```\nzebra zebra zebra zebra\n```\nwhy does the retry loop hang?", "> zebra\nthe retry loop hangs again"]
+    assert name_topic(texts, "en") == "Retry loop"
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["hi", "thanks!"], ["你好", "谢谢"], ["Hi, my name is Emily."], ["👍"]])
+def test_talk_without_a_topic_has_no_name(texts):
+    assert name_topic(texts) == ""
+
+
+def test_a_person_addressed_is_no_topic():
+    name = name_topic(
+        ["Hey Mel! The transgender support group was powerful.", "Thanks, Mel! The group meets weekly."], "en"
+    )
+    assert "Mel" not in name
+    assert "group" in name.lower()
+
+
+@given(st.lists(st.text(max_size=80), max_size=6), st.sampled_from(["en", "zh", "de", "ja", "", "xx"]))
+def test_a_name_is_short_and_made_of_the_users_words(texts, language):
+    name = name_topic(texts, language)
+    assert len(name.replace(",", "").split()) <= 6
+    together = "\n".join(texts).casefold()
+    for word in re.split(r"[ ,、]+", name):
+        assert word.casefold() in together
+
+
+def test_a_summary_is_the_first_and_last_sentence_that_say_something():
+    texts = [
+        "Hello! The migration fails on the orders table. It worked before.",
+        "ok",
+        "Then I rebuilt the index. The foreign key check complains. Thanks!",
+    ]
+    assert summarise(texts) == "The migration fails on the orders table.\nThe foreign key check complains."
+
+
+def test_a_summary_reads_chinese_sentences_too():
+    assert summarise(["你好！数据库迁移在订单表上失败了。怎么办？", "谢谢"]) == "数据库迁移在订单表上失败了。"
+
+
+def test_a_long_sentence_is_cut_at_a_word():
+    summary = summarise(["The migration " + "fails badly " * 40])
+    assert len(summary) <= 160
+    assert summary.endswith(("fails…", "badly…"))
+
+
+@given(st.lists(st.text(max_size=300), max_size=5))
+def test_a_summary_is_never_longer_than_two_sentences_may_be(texts):
+    assert len(summarise(texts)) <= 2 * 160 + 1
