@@ -17,6 +17,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--data-dir", help="use this folder instead of your own data folder")
     parser.add_argument("--smoke", metavar="TEXT", help="send one message, print the reply as JSON and exit")
     parser.add_argument("--ready-report", action="store_true", help="print when the window is ready, as JSON")
+    parser.add_argument("--probe", metavar="NAME", help=argparse.SUPPRESS)  # for end-to-end tests
     options = parser.parse_args(arguments)
     from app.main import Options, main
 
@@ -26,6 +27,7 @@ def run(arguments: Sequence[str]) -> int:
             data_dir=options.data_dir,
             smoke=options.smoke,
             ready_report=options.ready_report,
+            probe=options.probe,
         )
     )
 

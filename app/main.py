@@ -45,6 +45,7 @@ class Options:
     data_dir: str | None = None
     smoke: str | None = None
     ready_report: bool = False
+    probe: str | None = None
 
 
 def process_age_s() -> float:
@@ -80,6 +81,10 @@ def main(options: Options) -> int:
     window.data_folder = str(folder.root)
     window.chat.welcome.set_folder(str(folder.root))
     window.show()
+    if options.probe is not None:
+        from app.probe import Probe  # for end-to-end tests only
+
+        Probe(options.probe, window)
     with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
         return runner.run(Program(window, state, folder, options).run())
 

@@ -23,6 +23,7 @@ from core.working_memory.heuristics import Proposal, TurnText, propose
 
 # Heuristics read this much of one message: past it is pasted material, and time is the user's.
 MAX_READ_TOKENS = 6_000
+NAMED_AT_TURNS = (2, 3, 5, 8, 13)  # of a segment; its close names it for good
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +111,7 @@ def notice(situation: Situation, vectors: Vectors | None, rules: BoundaryRules) 
         centroid=centroid,
         vectors=count,
         model=model if vector is not None else (None if starts_new or segment is None else segment.model),
-        topic=name_topic(own_texts, language),
+        topic=_name_topic(None if starts_new else segment, own_texts, language),
         closed_title=closed_title,
         closed_summary=closed_summary,
         lines=tuple((p.section, p.text, p.replaces) for p in proposals),
@@ -167,6 +168,13 @@ def store_segment(c: Connection, situation: Situation, noticed: Noticed, *, now:
         title=noticed.topic,
         now=now,
     )
+
+
+def _name_topic(segment: SegmentRow | None, texts: Sequence[str], language: str) -> str:
+    """Name the open segment anew while it is young; later turns change its topic less and less."""
+    if segment is not None and segment.title and segment.turn_count + 1 not in NAMED_AT_TURNS:
+        return segment.title
+    return name_topic(texts, language)
 
 
 def _describe_segment(segment: SegmentRow, situation: Situation) -> OpenSegment:
