@@ -7,6 +7,7 @@ from typing import Any
 
 from core.archivist import boundaries, drift, lessons, twins
 from core.memory_files import documents
+from core.memory_files.goals import GoalOp, apply_ops
 from core.model import Role
 
 
@@ -121,6 +122,22 @@ def memory_md_excerpt(given: dict[str, Any]) -> str:
     return documents.excerpt(given["text"], given["budget"])
 
 
+def _goal_op(op: dict[str, Any]) -> GoalOp:
+    if "edit" in op:
+        return GoalOp(id=op["edit"][0], text=op["edit"][1])
+    return GoalOp(id=op["delete"]) if "delete" in op else GoalOp(text=op["add"])
+
+
+def goals(given: dict[str, Any]) -> dict[str, Any]:
+    done = apply_ops(given["text"], list(map(_goal_op, given["ops"])), given.get("next_id", 1), redact=redact)
+    return {
+        "text": done.text,
+        "goals": [[goal.id, goal.text] for goal in done.goals],
+        "outcomes": [outcome.value for outcome in done.outcomes],
+        "next_id": done.next_id,
+    }
+
+
 ARCHIVIST_ADAPTERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "boundary": boundary,
     "centroid_update": centroid_update,
@@ -133,5 +150,6 @@ ARCHIVIST_ADAPTERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "memory_md_append": memory_md_append,
     "memory_md_replace_section": memory_md_replace_section,
     "memory_md_excerpt": memory_md_excerpt,
+    "goals": goals,
 }
 ADAPTERS = ARCHIVIST_ADAPTERS
