@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 
 from core.text.rules import RuleTable, load_rules
 
+MAX_CHARS_READ = 20_000
 MASK = "\ue000"
 _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -165,8 +166,8 @@ def _ends(masked: str, match: re.Match[str]) -> bool:
 
 @lru_cache(maxsize=64)
 def read_clauses(text: str) -> tuple[Clause, ...]:
-    """Return the clauses of a user's message in order; at most the first 20,000 characters are read."""
-    prose = drop_foreign(text[:20_000])
+    """Return the clauses of a user's message in order; of a very long one the beginning."""
+    prose = drop_foreign(_shorten(text))
     if not prose.strip():
         return ()
     folded = fold(prose)
@@ -185,6 +186,15 @@ def read_clauses(text: str) -> tuple[Clause, ...]:
             clauses += _read_sentence(prose[start:end], words[start:end], stop, number, grammar)
         number += 1
     return tuple(clauses)
+
+
+def _shorten(text: str) -> str:
+    """Return the first `MAX_CHARS_READ` characters, up to the last sentence that is whole."""
+    if len(text) <= MAX_CHARS_READ:
+        return text
+    head = text[:MAX_CHARS_READ]
+    end = max(head.rfind(stop) for stop in ("\n", ". ", "。", "! ", "? "))
+    return head[: end + 1] if end > 0 else head
 
 
 def _open_quotes(masked: str, text: str) -> str:
@@ -208,7 +218,7 @@ def _read_sentence(text: str, words: str, stop: str, number: int, grammar: Gramm
     filters = grammar.filters
     body = words[begin:]
     barred = _is_barred(body, grammar)
-    spans = [(s, e) for s, e in _cut(body, grammar) if _LETTER.search(body, s, e)]
+    spans = [(s, e) for s, e in _cut(body, grammar, _heads(body, grammar)[0]) if _LETTER.search(body, s, e)]
     asks = "?" in stop or "？" in stop or filters["question_end"].search(body.rstrip()) is not None
     if asks and spans and (len(spans) == 1 or _is_tag(body[slice(*spans[-1])], grammar)):
         barred = barred or len(spans) > 1
@@ -253,12 +263,12 @@ def _is_barred(body: str, grammar: Grammar) -> bool:
     return filters["condition"].search(filters["softener"].sub(" ", body)) is not None
 
 
-def _cut(body: str, grammar: Grammar) -> list[tuple[int, int]]:
-    """Return the spans of the clauses; a joined subject ("my friends and I") is not cut."""
+def _cut(body: str, grammar: Grammar, opening: int) -> list[tuple[int, int]]:
+    """Return the spans of the clauses behind the opening; a joined subject ("my friends and I") is not cut."""
     spans: list[tuple[int, int]] = []
     start = 0
-    for match in grammar.cut.finditer(body):
-        piece = body[start : match.start()].strip()
+    for match in grammar.cut.finditer(body, opening):
+        piece = body[max(start, opening) : match.start()].strip()
         if not piece or (grammar.keep_joined.match(piece) and not re.match(r"(?:i|we)\b", piece)):
             if not piece:
                 start = match.end()

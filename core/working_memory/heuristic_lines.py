@@ -1,0 +1,364 @@
+"""Clauses of the user's that are worth a line: facts, goals, open issues; and what they close.
+
+Pure. Each line is in the user's own words, clear when read alone, and said once.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.model import Section
+from core.text.clauses import Clause, fold
+from core.text.due import find_due
+from core.text.statements import StatementKind, match_statement
+from core.working_memory.heuristic_dates import add_date, add_due
+from core.working_memory.heuristic_model import Known, Proposal, TurnText
+from core.working_memory.heuristic_rules import Rules, load_line_rules
+from core.working_memory.heuristic_terms import find_nearest, find_terms, is_repeat, share
+
+MAX_LINE_CHARS = 220
+MAX_FACTS, MAX_GOALS, MAX_ISSUES = 3, 2, 2  # a turn
+_NEEDED_SCORE = 2.0
+_DONE_SHARE = 0.5
+_ANSWER_SHARE = 0.75
+_DELIVERED_CHARS = 120  # a reply of this length did what was asked
+_LONG_CHARS = 60  # a clause of this length says what its last pronoun means
+_THIN_ISSUE_TERMS = 4
+_DATED_TERMS = 4
+_MAX_CHARS_READ = 4_000
+_SOME_DAY = datetime(2000, 1, 3)
+_MARKED = re.compile(r"^\s*(?:[-*]\s+)?\[(?:resolved|done|closed|fixed|cancelled|x|已\w+)\]", re.IGNORECASE)
+_EDGES = " \t\n.,;:!?…。，；：！？、~～-–—"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    section: Section
+    text: str
+    score: float
+    place: int
+
+
+def find_lines(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said_at: datetime | None) -> list[Proposal]:
+    """Return the facts, goals and open issues of a turn, and the goals and issues that it closes."""
+    lines = list(_read(clauses, said_at, turn.reply))
+    proposals = list(_close(turn, clauses, known))
+    closed = {proposal.replaces for proposal in proposals}
+    said: list[str] = []  # in this turn, whatever the section
+    for section, limit in ((Section.ISSUES, MAX_ISSUES), (Section.GOALS, MAX_GOALS), (Section.FACTS, MAX_FACTS)):
+        own = [line for line in lines if line.section is section]
+        taken = [*_neighbours(known, section), *said]
+        kept: list[_Line] = []
+        for line in sorted(own, key=lambda line: (-line.score, line.place)):
+            if len(kept) < limit and not is_repeat(line.text, taken):
+                kept.append(line)
+                taken.append(line.text)
+                said.append(line.text)
+        for line in sorted(kept, key=lambda line: line.place):
+            replaced = _retracted(line, known) if section is Section.FACTS else None
+            proposals.append(
+                Proposal(
+                    section=section,
+                    text=line.text,
+                    turns=(turn.turn,),
+                    replaces=replaced if replaced not in closed else None,
+                )
+            )
+    return proposals
+
+
+def _neighbours(known: Known, section: Section) -> Iterable[str]:
+    """Yield the lines a new one of this section must not repeat."""
+    for other in (Section.FACTS, Section.GOALS, Section.ISSUES):
+        if other is section or section is not Section.ISSUES:
+            yield from known.of(other)
+
+
+def _read(clauses: tuple[Clause, ...], said_at: datetime | None, reply: str) -> Iterable[_Line]:
+    """Yield every line that the clauses offer, unlimited."""
+    used: set[tuple[int, str]] = set()
+    for place, clause in enumerate(clauses):
+        rules = load_line_rules(clause.language)
+        if rules is None:
+            yield from _plain_statement(clause, place)
+            continue
+        found = (
+            _issue(clause, clauses, place, rules)
+            or _goal(clause, clauses, place, rules, said_at, reply)
+            or _fact(clause, clauses, place, rules, said_at)
+        )
+        if found is not None and (clause.number, found.text) not in used:
+            used.add((clause.number, found.text))
+            text = found.text
+            if found.section is not Section.ISSUES:
+                text = _dated(text, clause, said_at)
+            yield _Line(section=found.section, text=text, score=found.score, place=place)
+
+
+def _dated(text: str, clause: Clause, said_at: datetime | None) -> str:
+    statement = match_statement(clause, at=said_at)
+    if statement is not None and statement.due is not None:
+        return add_due(text, statement.due, clause.language)
+    return add_date(text, said_at, clause.language)
+
+
+def _plain_statement(clause: Clause, place: int) -> Iterable[_Line]:
+    """Yield a statement in a language that has statement rules but no heuristics of its own."""
+    statement = match_statement(clause)
+    if statement is not None and len(find_terms(statement.text)) >= 1:
+        section = Section.GOALS if statement.kind is StatementKind.COMMITMENT else Section.FACTS
+        yield _Line(section=section, text=statement.text, score=_NEEDED_SCORE, place=place)
+
+
+def _issue(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules) -> _Line | None:
+    asked = clause.question and rules.issue_questions.match(clause.words) is not None
+    told = not clause.question and rules.issues.match(clause.words) is not None
+    if not (asked or told) or rules.not_issue.search(clause.words):
+        return None
+    text = _clear_text(clause, clauses, place, rules, least=1 if asked else rules.least_content, thin=True)
+    if text is None:
+        return None
+    whole = _sentence(clause, clauses)
+    if told and whole and len(find_terms(text)) < _THIN_ISSUE_TERMS and _reads_alone(whole, rules):
+        text = _finish(whole, rules)
+    if asked:
+        text += "？" if clause.language == "zh" else "?"
+    return _Line(section=Section.ISSUES, text=text, score=2.0, place=place)
+
+
+def _goal(
+    clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules, said_at: datetime | None, reply: str
+) -> _Line | None:
+    if clause.past or rules.goals_passing.search(fold(clause.text)) or rules.goals_except.search(clause.words):
+        return None
+    delivered = len(reply.strip()) >= _DELIVERED_CHARS and not reply.rstrip().endswith(("?", "？"))
+    weak = rules.goals_weak.match(clause.words) is not None and _is_exact(clause, rules, said_at)
+    for pattern in (*rules.goals, *((rules.goals_weak,) if weak else ())):
+        match = pattern.match(clause.words)
+        if match is None:
+            continue
+        task = match.groupdict().get("task")
+        if task is None and (clause.question or clause.barred):
+            continue
+        if task is not None and (delivered or len(find_terms(task)) < rules.least_content):
+            continue
+        statement = match_statement(clause, at=said_at)
+        if statement is not None and statement.kind in (StatementKind.DECISION, StatementKind.FACT):
+            return None
+        named = rules.name.search(clause.text) is not None
+        text = _clear_text(clause, clauses, place, rules, least=1 if named else None)
+        if task is not None:
+            text = _capital(_tail(clause, task)) if not _points_outside(task, rules) else None
+        return _Line(section=Section.GOALS, text=text, score=2.0, place=place) if text else None
+    return None
+
+
+def _is_exact(clause: Clause, rules: Rules, said_at: datetime | None) -> bool:
+    """Say whether a clause names somebody or something, counts, or has a day."""
+    if rules.name.search(clause.text) or rules.number.search(clause.text):
+        return True
+    return find_due(fold(clause.text), said_at or _SOME_DAY, clause.language) is not None
+
+
+def _tail(clause: Clause, task: str) -> str:
+    """Return the user's words for the end of a clause that a pattern named."""
+    task = task.strip(_EDGES)
+    return clause.text[-len(task) :] if fold(clause.text).endswith(task) else task
+
+
+def _fact(
+    clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules, said_at: datetime | None
+) -> _Line | None:
+    if clause.question or clause.barred or clause.past:
+        return None
+    if rules.intro.match(clause.text):
+        return _Line(section=Section.FACTS, text=clause.text, score=3.0, place=place)
+    statement = match_statement(clause, at=said_at)
+    score = _score(clause, clauses, rules)
+    if statement is not None:
+        if statement.rule.endswith((".name", ".relation")):
+            return _Line(section=Section.FACTS, text=_capital(clause.text), score=3.0, place=place)
+        if statement.kind is StatementKind.COMMITMENT and not statement.rule.endswith(".date"):
+            return None if score < _NEEDED_SCORE else _made(clause, clauses, place, rules, score)
+        if rules.reaction.search(clause.words) and not rules.name.search(clause.text):
+            return None
+        score = max(score, 2.5 if not clause.hedged else 1.5)
+    if score < _NEEDED_SCORE:
+        return None
+    return _made(clause, clauses, place, rules, score)
+
+
+def _made(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules, score: float) -> _Line | None:
+    exact = rules.name.search(clause.text) is not None or match_statement(clause) is not None
+    text = _clear_text(clause, clauses, place, rules, least=1 if exact else None)
+    return _Line(section=Section.FACTS, text=text, score=score, place=place) if text else None
+
+
+def _score(clause: Clause, clauses: tuple[Clause, ...], rules: Rules) -> float:
+    """Say how much a clause is worth as a fact: its rule, and what it names and counts."""
+    named = rules.name.search(clause.text) is not None
+    counted = rules.number.search(clause.text) is not None
+    best = 0.0
+    for rule in rules.facts:
+        if (rule.needs_number and not counted) or not rule.pattern.match(clause.words):
+            continue
+        if rule.must is not None and not rule.must.search(fold(clause.sentence)):
+            continue
+        best = max(best, rule.base)
+    if best == 0.0:
+        return 0.0
+    if (
+        add_date(clause.text, _SOME_DAY, clause.language) != clause.text
+        and len(find_terms(clause.text)) >= _DATED_TERMS
+    ):
+        best += 1.0  # an event with a day and enough to say
+    return best + named + counted - (1.0 if clause.hedged else 0.0)
+
+
+def _clear_text(
+    clause: Clause,
+    clauses: tuple[Clause, ...],
+    place: int,
+    rules: Rules,
+    *,
+    least: int | None = None,
+    thin: bool = False,
+) -> str | None:
+    """Return the line for a clause: itself, else its whole sentence, else None where neither stands alone.
+
+    A clause with too little content is only widened where `thin` allows it.
+    """
+    if rules.never.search(clause.words):
+        return None
+    text = _extend(clause, clauses, place, rules)
+    if text[:1].isdigit() and (whole := _sentence(clause, clauses)):
+        text = whole  # a number alone opens no line: what it counts stands before it
+    least = rules.least_content if least is None else least
+    enough = len(find_terms(text)) >= least
+    if enough and not _points_outside(clause.words, rules) and len(text) <= MAX_LINE_CHARS:
+        return _finish(text, rules)
+    if not enough and not thin:
+        return None
+    whole = _sentence(clause, clauses)
+    if whole is None or len(find_terms(whole)) < rules.least_content + 1 or not _reads_alone(whole, rules):
+        return None
+    return _finish(whole, rules)
+
+
+def _reads_alone(text: str, rules: Rules) -> bool:
+    folded = fold(text)
+    return len(text) <= MAX_LINE_CHARS and not _points_outside(folded, rules) and not rules.never.search(folded)
+
+
+def _finish(text: str, rules: Rules) -> str:
+    return _capital(rules.drop.sub("", rules.drop.sub("", text).strip(_EDGES)))
+
+
+def _points_outside(words: str, rules: Rules) -> bool:
+    """Say whether a pronoun refers to something that the line does not hold."""
+    for match in rules.pointing.finditer(words):
+        before = words[: match.start()]
+        count = len(re.sub(r"\s+", "", before)) if rules.language == "zh" else len(before.split())
+        if count < rules.pointing_after:
+            return True
+    if len(words) > _LONG_CHARS:
+        return False
+    return rules.pointing_end.search(words) is not None and not rules.pointing_end_ok.search(words)
+
+
+def _extend(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules) -> str:
+    """Return the clause with the subject it inherits and the list that goes on behind it."""
+    end = clause
+    about = rules.extend_kin[0].match(clause.words) if rules.extend_kin else None
+    for follower in clauses[place + 1 :]:
+        if follower.number != clause.number or follower.question:
+            break
+        if not rules.extend.match(follower.text) and not (about and rules.extend_kin[1].match(follower.text)):
+            break
+        end = follower
+    text = clause.text
+    if end is not clause:
+        start = clause.sentence.find(clause.text)
+        stop = clause.sentence.find(end.text, start + len(clause.text))
+        if 0 <= start < stop:
+            text = clause.sentence[start : stop + len(end.text)]
+    if clause.inherited and not text.startswith("我") and not _stands_alone(clause.words[1:], rules):
+        text = "我" + text
+    return text
+
+
+def _stands_alone(words: str, rules: Rules) -> bool:
+    """Say whether a clause is a fact without the subject it would inherit ("预算大概 6000 元")."""
+    return any(rule.pattern.match(words) for rule in rules.facts if not rule.needs_number)
+
+
+def _sentence(clause: Clause, clauses: tuple[Clause, ...]) -> str | None:
+    """Return the whole sentence of a clause without its opening, None where part of it asks."""
+    own = [other for other in clauses if other.number == clause.number and other.language == clause.language]
+    if len(own) < 2 or any(other.question for other in own) or clause.barred:
+        return None
+    first = next(other for other in own if other is clause or len(find_terms(other.text)) >= 2)
+    start = clause.sentence.find(first.text)
+    return clause.sentence[start:].strip(_EDGES) if start >= 0 else None
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:] if text[:1].islower() and not re.match(r"\w*[A-Z_./\d]", text) else text
+
+
+def _retracted(line: _Line, known: Known) -> str | None:
+    """Return the known fact that "I no longer …" takes back."""
+    if not re.search(r"\bno longer\b|\bany ?more\b|不再|不住|已经不", line.text):
+        return None
+    return find_nearest(find_terms(line.text), known.of(Section.FACTS), 0.5, 1)
+
+
+def _close(turn: TurnText, clauses: tuple[Clause, ...], known: Known) -> Iterable[Proposal]:
+    """Yield the goals that are done or dropped and the issues that are settled, marked in place."""
+    everything = find_terms(turn.user[:_MAX_CHARS_READ])
+    goals = [line for line in known.of(Section.GOALS) if not _MARKED.match(line)]
+    issues = [line for line in known.of(Section.ISSUES) if not _MARKED.match(line)]
+    for clause in clauses:
+        rules = load_line_rules(clause.language)
+        if rules is None or clause.question or clause.barred or not (goals or issues):
+            continue
+        terms = find_terms(clause.sentence)
+        if issue := _settled(clause, terms, everything, issues, rules):
+            issues.remove(issue)
+            yield Proposal(section=Section.ISSUES, text=f"[resolved] {issue}", turns=(turn.turn,), replaces=issue)
+        goal, mark = _finished(clause, terms, goals, rules)
+        if goal is not None:
+            goals.remove(goal)
+            yield Proposal(section=Section.GOALS, text=f"[{mark}] {goal}", turns=(turn.turn,), replaces=goal)
+
+
+def _settled(
+    clause: Clause, terms: frozenset[str], everything: frozenset[str], issues: list[str], rules: Rules
+) -> str | None:
+    if not issues or rules.issues.match(clause.words):
+        return None
+    if rules.bare_resolved.match(clause.words):
+        return issues[-1]
+    if rules.resolved.search(clause.words) and not clause.hedged:
+        touched = [issue for issue in issues if find_terms(issue) & terms]
+        asked = [issue for issue in touched if issue.endswith(("?", "？"))]
+        return find_nearest(everything, touched, _DONE_SHARE) or find_nearest(everything, asked, _DONE_SHARE, 1)
+    if match_statement(clause) is None and not rules.number.search(clause.text) and not rules.name.search(clause.text):
+        return None
+    asked = [issue for issue in issues if issue.endswith(("?", "？"))]
+    nearest = find_nearest(terms, asked, _ANSWER_SHARE, 1)
+    return nearest if nearest and share(terms, find_terms(nearest)) < 1.0 else None
+
+
+def _finished(clause: Clause, terms: frozenset[str], goals: list[str], rules: Rules) -> tuple[str | None, str]:
+    if not goals or clause.hedged:
+        return None, ""
+    if rules.bare_done.match(clause.words) and len(goals) == 1:
+        return goals[0], "done"
+    if any(pattern.match(clause.words) for pattern in rules.goals):
+        return None, ""
+    for pattern, mark in ((rules.done, "done"), (rules.cancelled, "cancelled")):
+        if pattern.search(clause.words):
+            return find_nearest(terms, goals, _DONE_SHARE), mark
+    return None, ""

@@ -1,0 +1,134 @@
+"""What is going on now, in one line: the user's last request or topic, and what the reply did.
+
+Pure. Courtesy changes nothing; the wording is data, in the user's language.
+"""
+
+import re
+
+from core.model import Section
+from core.text.clauses import Clause, fold, mask, read_clauses
+from core.working_memory.heuristic_model import Known, Proposal, TurnText
+from core.working_memory.heuristic_rules import Rules, StateRules, load_line_rules, load_state_rules, pick_language
+from core.working_memory.heuristic_terms import find_terms
+
+MAX_CHARS = 110  # of each part
+_LAST_QUESTION = re.compile(r"([^.!?。！？\n]{4,160}[?？])\s*$")
+_OWN = re.compile(r"(?:i|we|my|our|i'm|i've|i'd|i'll|we're|we've)\b|我|咱")
+_EDGES = " \t\n.,;:!?…。，；：！？、~～-–—"
+
+
+def find_state(turn: TurnText, clauses: tuple[Clause, ...], known: Known, language: str) -> Proposal | None:
+    """Return the new state, or None where the turn says nothing that changes it."""
+    lang = pick_language(language)
+    rules, state = load_line_rules(lang), load_state_rules(lang)
+    if rules is None:
+        return None
+    own = [clause for clause in clauses if clause.language == lang]
+    asked, given = _asked(own, rules, state)
+    told = _told(own, rules, state)
+    words = state.words
+    if asked:
+        context = _context(own, rules, state, asked) or _earlier(known, lang, rules, state, asked)
+        line = words["about"].format(ask=asked, x=context) if context else asked
+        line = _end(line, turn, words, given)
+    elif told:
+        line = _end(words["talk"].format(x=told), turn, words, "")
+    else:
+        return None
+    if line in known.of(Section.STATE):
+        return None
+    return Proposal(section=Section.STATE, text=line, turns=(turn.turn,))
+
+
+def _asked(clauses: list[Clause], rules: Rules, state: StateRules) -> tuple[str, str]:
+    """Return the user's last request as it is told, and what a reply to it gives."""
+    for clause in reversed(clauses):
+        words = fold(mask(clause.text))
+        for rule in state.asks:
+            match = rule.pattern.search(words)
+            if match is None or (rule.only is not None and not rule.only.search(words)):
+                continue
+            if not clause.question and not _is_request(clause, match):
+                continue
+            return _told_ask(rule.text, clause, match), rule.given
+        if clause.question and not state.quiet.search(words) and len(find_terms(clause.text)) >= 1:
+            question = _capital(_cut(clause.text)) + ("？" if clause.language == "zh" else "?")
+            return state.words["asked"].format(x=question), state.words["done"]
+    return "", ""
+
+
+def _is_request(clause: Clause, match: re.Match[str]) -> bool:
+    return (
+        match.start() <= 3
+        or re.match(r"(?:can|could|please|would|请|帮|麻烦|能|那麼请|给我)", clause.words) is not None
+    )
+
+
+def _told_ask(text: str, clause: Clause, match: re.Match[str]) -> str:
+    parts = {}
+    for name in ("x", "y"):
+        span = match.span(name) if name in match.re.groupindex and match[name] else (0, 0)
+        parts[name] = clause.text[slice(*span)].rstrip(_EDGES)
+    return _cut(_own_voice(text.format(**parts)))
+
+
+def _own_voice(text: str) -> str:
+    return re.sub(r"\s+(?:for|to|with)\s+(?:me|us)$", "", text).strip()
+
+
+def _told(clauses: list[Clause], rules: Rules, state: StateRules) -> str:
+    """Return the clause of the user's with the most content that reads well alone."""
+    best, most = "", 2.0
+    accepted: set[int] = set()
+    for clause in clauses:
+        if state.accept.search(clause.words):
+            accepted.add(clause.number)
+        if clause.question or clause.number in accepted or rules.never.search(clause.words):
+            continue
+        if state.fragment.search(fold(clause.text)):
+            continue
+        own = _OWN.match(clause.words) is not None
+        content = len(find_terms(clause.text)) + (2.0 if own else -1.0) - (1.0 if clause.inherited else 0.0)
+        if content > most:
+            best, most = clause.text, content
+    return _cut(best)
+
+
+def _earlier(known: Known, lang: str, rules: Rules, state: StateRules, asked: str) -> str:
+    """Return what the user talked about in the turn before, for a request that names nothing."""
+    if len(find_terms(asked)) > 1 or not known.recent:
+        return ""
+    return _told([c for c in read_clauses(known.recent[-1]) if c.language == lang], rules, state)
+
+
+def _context(clauses: list[Clause], rules: Rules, state: StateRules, asked: str) -> str:
+    """Return what the user says around a request, where the request alone does not tell the topic."""
+    terms = find_terms(asked)
+    told = _told(clauses, rules, state)
+    return told if told and len(find_terms(told) - terms) >= 1 else ""
+
+
+def _end(line: str, turn: TurnText, words: dict[str, str], given: str) -> str:
+    """Return the line with what the reply did."""
+    reply = turn.reply.strip()
+    if not reply:
+        return line + (words["join"] + words["nothing"] if given else "") + words["stop"]
+    if match := _LAST_QUESTION.search(reply):
+        question = match[1].strip()
+        if not given and len(find_terms(question)) < 2:
+            return line + words["stop"]
+        if len(question) <= MAX_CHARS and not given:
+            return line + words["join"] + words["waits"].format(x=question)
+    return line + (words["join"] + given if given else "") + words["stop"]
+
+
+def _cut(text: str) -> str:
+    text = text.strip(_EDGES)
+    if len(text) <= MAX_CHARS:
+        return text
+    short = text[:MAX_CHARS]
+    return (short[: short.rfind(" ")] if " " in short[40:] else short).rstrip(_EDGES) + "…"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,102 @@
+"""Working Memory without a model: what each turn adds to the seven sections.
+
+Pure. `propose` runs after every turn and its lines are shown as pending; `to_operations` turns the
+proposals since the last commit into the operations that the merge guards and applies. Facts about the
+user come from the user's words only.
+"""
+
+from collections.abc import Sequence
+
+from core.model import Section
+from core.text.clauses import read_clauses
+from core.text.language import detect_language
+from core.text.statements import find_command
+from core.working_memory.heuristic_dates import local_time
+from core.working_memory.heuristic_files import find_files
+from core.working_memory.heuristic_lines import find_lines
+from core.working_memory.heuristic_model import Known, Proposal, TurnText
+from core.working_memory.heuristic_state import find_state
+from core.working_memory.heuristic_terms import is_repeat
+from core.working_memory.heuristic_title import find_title
+from core.working_memory.heuristic_trouble import find_trouble
+
+__all__ = ["Known", "Proposal", "TurnText", "propose", "to_operations"]
+
+_SINGLE = (Section.TITLE, Section.STATE)
+
+
+def propose(turn: TurnText, known: Known) -> tuple[Proposal, ...]:
+    """Return what one turn adds to or changes in memory; nothing for courtesy."""
+    clauses = read_clauses(turn.user)
+    if not clauses and not turn.user.strip():
+        return ()
+    language = detect_language(turn.user, known.language)
+    said_at = local_time(turn.at, turn.utc_offset_s)
+    found = [find_title(turn, known, known.language), find_state(turn, clauses, known, language)]
+    proposals = [proposal for proposal in found if proposal is not None]
+    proposals += _remembered(turn, known)
+    lines = find_lines(turn, clauses, known, said_at)
+    trouble = find_trouble(turn, clauses, known, said_at)
+    files = find_files(turn, clauses, known, [proposal.text for proposal in trouble])
+    named = {proposal.text for proposal in files}
+    proposals += [proposal for proposal in lines if proposal.section is not Section.FACTS or proposal.text not in named]
+    proposals += trouble
+    return _once([*proposals, *files])
+
+
+def to_operations(proposals: Sequence[Proposal], known: Known) -> dict[str, object]:
+    """Return the seven-section operations for a commit; `known` is the committed memory."""
+    operations: dict[str, object] = {}
+    for section in Section:
+        own = [proposal for proposal in proposals if proposal.section is section]
+        if not own:
+            operations[section.value] = {"op": "KEEP"}
+        elif section in _SINGLE:
+            operations[section.value] = {"op": "UPDATE", "content": own[-1].text}
+        else:
+            operations[section.value] = _list_operation(section, own, known.of(section))
+    return operations
+
+
+def _list_operation(section: Section, own: Sequence[Proposal], held: tuple[str, ...]) -> dict[str, object]:
+    """Return APPEND, or UPDATE with the whole list where a committed line is replaced."""
+    lines = list(held)
+    changed = False
+    for proposal in own:
+        if proposal.replaces is not None and proposal.replaces in lines:
+            place = lines.index(proposal.replaces)
+            lines[place] = proposal.text
+            changed = changed or place < len(held)
+        elif proposal.text not in lines:
+            lines.append(proposal.text)
+    added = lines[len(held) :]
+    if not changed:
+        return {"op": "APPEND", "items": added} if added else {"op": "KEEP"}
+    if section is Section.ISSUES:  # an appended line that differs in its mark alone sets the mark in place
+        return {"op": "APPEND", "items": [line for line in lines if line not in held]}
+    return {"op": "UPDATE", "content": "\n".join(f"- {line}" for line in lines)}
+
+
+def _remembered(turn: TurnText, known: Known) -> list[Proposal]:
+    """Return what the user asks to remember."""
+    command = find_command(turn.user)
+    if command is None or command.command != "remember" or is_repeat(command.payload, known.of(Section.FACTS)):
+        return []
+    text = command.payload[:1].upper() + command.payload[1:]
+    return [Proposal(section=Section.FACTS, text=text, turns=(turn.turn,))]
+
+
+def _once(proposals: Sequence[Proposal]) -> tuple[Proposal, ...]:
+    """Return the proposals without repeats inside one section of one turn."""
+    kept: list[Proposal] = []
+    for proposal in proposals:
+        same = [other.text for other in kept if other.section is proposal.section and other.replaces is None]
+        if proposal.replaces is None and proposal.section not in _SINGLE and is_repeat_or_same(proposal.text, same):
+            continue
+        kept.append(proposal)
+    return tuple(kept)
+
+
+def is_repeat_or_same(text: str, others: Sequence[str]) -> bool:
+    """Say whether one of `others` is this line or says the same."""
+    return bool(others) and (text in others or is_repeat(text, others))
