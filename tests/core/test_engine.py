@@ -27,9 +27,15 @@ async def opened(folder: Path, **options: object) -> AsyncIterator[Engine]:
 
 async def say(engine: Engine, session_id: str, text: str):
     """Send a message and wait until its reply (there is no model: a failed one) and its memory are done."""
+    ended = asyncio.Event()
+    end = engine.subscribe(lambda changes: ended.set() if changes.messages else None)
     user, reply = await engine.send(session_id, text)
-    while any(c.replying for c in await engine.list_conversations()):
-        await asyncio.sleep(0)
+    while True:
+        ended.clear()
+        if not any(c.replying for c in await engine.list_conversations()):
+            break
+        await asyncio.wait_for(ended.wait(), 10)
+    end()
     await engine.wait_idle()
     return user, reply
 

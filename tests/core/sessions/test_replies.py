@@ -35,6 +35,7 @@ class Desk:
         self.now = 1000.0
         self.shown = ""
         self.hooked = 0
+        self._noticed = asyncio.Event()
         self.replies = Replies(
             database, ask=self._ask, publish=self._publish, clock=lambda: self.now, finished=self._finished
         )
@@ -48,6 +49,7 @@ class Desk:
     def _publish(self, changes: Changes) -> None:
         if changes.reply is not None:
             self.shown += changes.reply.text
+        self._noticed.set()
 
     def _finished(self) -> None:
         self.hooked += 1
@@ -62,9 +64,17 @@ class Desk:
         return next(m for m in messages if m.role is Role.ASSISTANT)
 
     async def until(self, status):
-        while (await self.stored()).status is not status:
-            await asyncio.sleep(0)
-        return await self.stored()
+        while (reply := await self.stored()).status is not status:
+            await self._next_notice()
+        return reply
+
+    async def until_shown(self):
+        while not self.shown:
+            await self._next_notice()
+
+    async def _next_notice(self):
+        self._noticed.clear()
+        await asyncio.wait_for(self._noticed.wait(), 5)
 
 
 @asynccontextmanager
@@ -107,8 +117,7 @@ def test_stop_keeps_what_had_arrived(tmp_path):
         async with desk(tmp_path) as it:
             it.script(endless())
             await it.ask()
-            while not it.shown:
-                await asyncio.sleep(0.01)
+            await it.until_shown()
             await it.replies.stop(CHAT)
             reply = await it.stored()
             assert (reply.text, reply.status) == ("so far", MessageStatus.STOPPED)
@@ -121,8 +130,7 @@ def test_closing_marks_a_running_reply_as_cut_off(tmp_path):
         async with desk(tmp_path) as it:
             it.script(endless("half a sentence"))
             await it.ask()
-            while not it.shown:
-                await asyncio.sleep(0.01)
+            await it.until_shown()
             await it.replies.aclose()
             reply = await it.stored()
             assert (reply.text, reply.status) == ("half a sentence", MessageStatus.INTERRUPTED)
