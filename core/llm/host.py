@@ -27,7 +27,7 @@ from core.model import ModelPhase, ModelStatus
 
 log = logging.getLogger(__name__)
 
-DETAIL_LINES = 30
+DETAIL_LINES = 80  # a stack of a crash takes some thirty, and what llama.cpp said comes before it
 
 _Answer = GenerationPiece | GenerationEnd | ModelError | int
 

@@ -5,6 +5,7 @@ Works on any asyncio loop, qasync's included: a plain subprocess with threads, w
 """
 
 import asyncio
+import contextlib
 import logging
 import queue
 import signal
@@ -164,9 +165,11 @@ class HostProcess:
         try:
             while (frame := self._outgoing.get()) is not None:
                 write_frame(stdin, frame)
-            stdin.close()
         except OSError:
-            pass  # it died; the reading thread says so
+            log.debug("the model process no longer listens")  # why, the reading thread learns
+        finally:
+            with contextlib.suppress(OSError):  # what was not written yet cannot be written now
+                stdin.close()
 
     def _collect(self, stderr: IO[bytes]) -> None:
         for line in stderr:

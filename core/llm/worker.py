@@ -80,8 +80,8 @@ class Requests:
             self._abort = runner.abort
             runner.clear_abort()
             if number in self._cancelled:
-                self._cancelled.discard(number)
                 runner.abort()
+            self._cancelled = {later for later in self._cancelled if later > number}
 
     def finish(self) -> None:
         """The generation is over: its cancellation comes too late."""

@@ -18,6 +18,7 @@ from tests.core.llm.phases import Phases
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")]
 
+READY = b'\0\0\0\x24{"op":"ready","context_tokens":4096}'
 STORY = GenerationRequest(messages=(ChatMessage("user", "Write a long story."),), max_tokens=3000)
 HELLO = GenerationRequest(messages=(ChatMessage("user", "Say hello."),), max_tokens=8)
 
@@ -119,6 +120,22 @@ def test_a_process_that_prints_instead_of_speaking_frames_is_ended(tmp_path):
     run_for_a_minute(main())
 
 
+def test_a_process_that_dies_while_a_large_message_is_sent_still_says_why(tmp_path):
+    model = tmp_path / "m.gguf"
+    model.write_bytes(b"x")
+    script = f"import os; os.write(1, {READY}); os.read(0, 1); os._exit(3)"
+    large = GenerationRequest(messages=(ChatMessage("user", "x" * 1_000_000),))
+
+    async def main():
+        host = ModelHost(model, command=[sys.executable, "-c", script])
+        await host.start()
+        with pytest.raises(ModelError, match="ended with code 3"):
+            await collect(host, large)
+        await host.aclose()
+
+    run_for_a_minute(main())
+
+
 def test_a_program_that_is_not_there_is_said(tmp_path):
     model = tmp_path / "m.gguf"
     model.write_bytes(b"x")
@@ -136,8 +153,8 @@ def test_closing_ends_even_a_process_that_does_not_listen(tmp_path):
     model = tmp_path / "m.gguf"
     model.write_bytes(b"x")
     deaf = (
-        "import os, signal, sys, threading; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
-        'os.write(1, b\'\\0\\0\\0\\x29\' + b\'{"op":"ready","context_tokens":4096     }\'); threading.Event().wait()'
+        "import os, signal, threading; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+        f"os.write(1, {READY}); threading.Event().wait()"
     )
 
     async def main():
