@@ -12,7 +12,7 @@ from enum import Enum, auto
 from core.model import ParkedLine, Section
 from core.text.anchors import is_covered
 from core.text.items import SENTINEL_START, BodyItem, read_items
-from core.text.normal_form import is_duplicate
+from core.text.keys import KeyIndex
 from core.text.tokens import estimate_tokens
 from core.working_memory.bodies import count_items, count_tokens, remove_items, strip_sentinel
 from core.working_memory.parked import ParkReason, park, returns_by_itself
@@ -72,7 +72,8 @@ def measure(body: str) -> Size:
 def take_in(body: str, parked: Sequence[ParkedLine], fresh: Sequence[str]) -> Intake:
     """Decide which facts enter `body`: those that wait, oldest first, then the fresh ones."""
     waiting = [line for line in parked if returns_by_itself(line)]
-    others = [text for text in fresh if not any(is_duplicate(text, line.text) for line in waiting)]
+    queued = KeyIndex(line.text for line in waiting)
+    others = [text for text in fresh if not queued.holds(text)]
     candidates = [line.text for line in waiting] + others
     size = measure(body)
     entering = _choose(strip_sentinel(body), size, candidates)

@@ -1,25 +1,13 @@
-"""Marks at the front or end of an item: what closes it, and the tags that code puts there.
+"""The tags that code puts at the front of an item.
 
-Pure. A mark counts only at those places; one that is quoted inside a sentence does not.
+Pure. A tag counts only there; one that is quoted inside a sentence does not. What closes an item
+is known to core.text.keys.
 """
 
 import re
 
-from core.text.wordlists import fold, words
-from core.working_memory.rules import load_rules
-
 RESTORED = "[restored]"
 CARRIED = "[carried]"
-
-_STRUCK = re.compile(r"~~(?=\S).+?(?<=\S)~~\s*[.。!！]?$", re.DOTALL)
-_FRONT_TAG = re.compile(r"[\[【(（]\s*([^\[\]【】()（）]{1,20}?)\s*[\]】)）]\s*")
-_END_TAG = re.compile(r"[\[【(（]\s*([^\[\]【】()（）]{1,20}?)\s*[\]】)）]\s*[.。]?$")
-
-
-def _closes(word: str, bracket: str) -> bool:
-    """Whether a bracketed word is a mark; in round brackets `(x)` is a letter, not a box."""
-    plain = fold(word).strip("*_ ")
-    return plain in words("resolution") and (bracket in "[【" or len(plain) > 1)
 
 
 def front_tags(item: str) -> tuple[str, ...]:
@@ -29,25 +17,6 @@ def front_tags(item: str) -> tuple[str, ...]:
         tags.append(match[0].strip())
         rest = rest[match.end() :]
     return tuple(tags)
-
-
-def is_resolved(item: str) -> bool:
-    """Say whether an item carries a resolution mark at its front or its end."""
-    text = item.strip()
-    if _STRUCK.match(text):
-        return True
-    signs = load_rules().resolved_signs
-    if any(text.startswith(sign) or text.rstrip(" .。\ufe0f").endswith(sign) for sign in signs):
-        return True
-    rest = text.lstrip("*_ ")
-    while match := _FRONT_TAG.match(rest):
-        if _closes(match[1], match[0][0]):
-            return True
-        if match[0][0] not in "[【":
-            break
-        rest = rest[match.end() :]
-    found = _END_TAG.search(text)
-    return found is not None and _closes(found[1], found[0][0])
 
 
 def has_tag(item: str, tag: str) -> bool:

@@ -9,7 +9,8 @@ from enum import StrEnum
 
 from core.model import ParkedLine
 from core.text.items import extract_items
-from core.text.normal_form import fresh_items, is_duplicate, item_key
+from core.text.keys import KeyIndex
+from core.text.normal_form import fresh_items
 
 
 class ParkReason(StrEnum):
@@ -35,12 +36,11 @@ def returns_by_itself(line: ParkedLine) -> bool:
 def park(parked: Sequence[ParkedLine], texts: Iterable[str], reason: ParkReason) -> tuple[ParkedLine, ...]:
     """Return the list with `texts` at its end; what waits already is not put in twice."""
     result = list(parked)
-    known = {item_key(line.text) for line in result}
+    known = KeyIndex(line.text for line in result)
     for text in texts:
-        key = item_key(text)
-        if text.strip() and key not in known and not any(is_duplicate(text, line.text) for line in result):
+        if text.strip() and not known.holds(text):
             result.append(ParkedLine(text=text, reason=reason))
-            known.add(key)
+            known.add(text)
     return tuple(result)
 
 
@@ -48,7 +48,6 @@ def release(parked: Sequence[ParkedLine], body: str) -> tuple[ParkedLine, ...]:
     """Return the list without the entries that `body` says."""
     if not parked or not body:
         return tuple(parked)
-    items = extract_items(body)
-    keys = {item_key(item) for item in items}
-    waiting = [line for line in parked if item_key(line.text) not in keys]
+    said = KeyIndex(extract_items(body))
+    waiting = [line for line in parked if not said.holds(line.text)]
     return tuple(line for line in waiting if fresh_items([line.text], body))

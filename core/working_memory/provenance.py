@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from core.model import LineState, MemoryLine, Origin, ParkedLine, Section, TurnId
 from core.text.items import read_items
-from core.text.normal_form import is_duplicate, item_key
+from core.text.keys import is_duplicate, item_key
 from core.working_memory.document import Document
 from core.working_memory.marks import CARRIED, RESTORED, has_tag, strip_tag
 

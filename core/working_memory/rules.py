@@ -18,7 +18,6 @@ class Rules:
     aliases: dict[Section, tuple[str, ...]]
     title_stop_words: frozenset[str]
     title_stop_pairs: frozenset[str]  # of CJK characters
-    resolved_signs: tuple[str, ...]
 
 
 @cache
@@ -30,5 +29,4 @@ def load_rules() -> Rules:
         aliases={Section(name): tuple(words) for name, words in data["aliases"].items()},
         title_stop_words=frozenset(data["title"]["stop_words"]),
         title_stop_pairs=frozenset(data["title"]["stop_pairs"]),
-        resolved_signs=tuple(data["marks"]["signs"]),
     )

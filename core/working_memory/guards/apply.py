@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from core.model import ParkedLine, Section
 from core.text.items import BodyItem, read_items
-from core.text.normal_form import is_duplicate, item_key
+from core.text.keys import is_duplicate, is_resolved, item_key
 from core.working_memory.bodies import count_items, insert_item, replace_item, safe_body
 from core.working_memory.decisions import lines_were
 from core.working_memory.growth import CEILED, hold_ceiling
@@ -20,7 +20,6 @@ from core.working_memory.guards.issues import guard_issues
 from core.working_memory.guards.outcome import NO_CONTEXT, Context, Guard, Outcome, is_constraint, kept, updated
 from core.working_memory.guards.state import guard_state
 from core.working_memory.guards.title import guard_title
-from core.working_memory.marks import is_resolved
 from core.working_memory.operations import KEEP, Keep, Reading, Update
 from core.working_memory.parked import ParkReason, park, release
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from core.text.anchors import find_anchors, polarity
 from core.text.evidence import check_evidence
-from core.text.normal_form import normalise
+from core.text.keys import normalise
 
 
 def is_corrected(old: str, new_items: Sequence[str], user_turns: Sequence[str]) -> bool:

@@ -24,7 +24,7 @@ def guard_files(operation: Update | Append, old: str, parked: tuple[ParkedLine, 
         outcome = appended(old, fresh, parked)
         skipped = left_out(operation.items, fresh)
         return Outcome(operation=outcome.operation, body=outcome.body, parked=parked, skipped=skipped)
-    missing = find_missing(old, operation.content)
+    missing = find_missing(find_paths(old), operation.content)
     if missing:
         return _rescue(operation.content, old, parked, missing)
     new_items = extract_items(operation.content)

@@ -7,12 +7,13 @@ user's own words, or removed by the user.
 from core.model import ParkedLine
 from core.text.anchors import is_covered
 from core.text.items import extract_items, read_items
+from core.text.keys import is_resolved
 from core.text.normal_form import fresh_items
 from core.working_memory.bodies import add_items
 from core.working_memory.decisions import count
 from core.working_memory.guards.corrections import is_corrected
 from core.working_memory.guards.outcome import Context, Outcome, appended, is_constraint, left_out, updated
-from core.working_memory.marks import CARRIED, add_tag, is_resolved, strip_tag
+from core.working_memory.marks import CARRIED, add_tag, strip_tag
 from core.working_memory.operations import Append, Update
 from core.working_memory.parked import ParkReason, park
 

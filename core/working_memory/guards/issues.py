@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from core.model import ParkedLine
 from core.text.anchors import is_reworded, polarity
 from core.text.items import BodyItem, extract_items, read_items
-from core.text.normal_form import fresh_items, is_duplicate, item_key
+from core.text.keys import is_duplicate, is_resolved, item_key
+from core.text.normal_form import fresh_items
 from core.working_memory.bodies import add_items, replace_item
 from core.working_memory.decisions import count
 from core.working_memory.guards.outcome import Context, Outcome, left_out
-from core.working_memory.marks import RESTORED, add_tag, has_tag, is_resolved, strip_tag
+from core.working_memory.marks import RESTORED, add_tag, has_tag, strip_tag
 from core.working_memory.operations import KEEP, Append, Operation, Update
 from core.working_memory.parked import ParkReason, park
 

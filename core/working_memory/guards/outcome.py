@@ -10,7 +10,7 @@ from typing import Protocol
 
 from core.model import ParkedLine
 from core.text.anchors import find_anchors, polarity
-from core.text.normal_form import item_key
+from core.text.keys import item_key
 from core.working_memory.bodies import add_items
 from core.working_memory.operations import KEEP, Append, Operation, Update
 

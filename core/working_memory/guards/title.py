@@ -12,7 +12,7 @@ from core.model import ParkedLine
 from core.text.anchors import stem
 from core.text.evidence import is_placeholder
 from core.text.items import strip_marker
-from core.text.normal_form import normalise
+from core.text.keys import normalise
 from core.text.wordlists import words
 from core.working_memory.document import make_safe
 from core.working_memory.guards.outcome import Context, Outcome, kept, updated
@@ -76,7 +76,7 @@ def is_same_topic(old: str, new: str) -> bool:
 def find_words(title: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the meaningful words of a title, and the pairs of characters of its CJK runs."""
     rules = load_rules()
-    plain = normalise(title)
+    plain = " ".join(normalise(word) for word in title.split())  # one by one, so that C# stays a word
     function = words("function_characters") | _FUNCTION_KANA
     pairs = {
         run[i : i + 2]

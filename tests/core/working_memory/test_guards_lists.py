@@ -4,10 +4,11 @@ import pytest
 
 from core.model import Section
 from core.text.items import extract_items
+from core.text.keys import is_resolved
 from core.working_memory.guards.apply import apply_guard
 from core.working_memory.guards.issues import match_issues
 from core.working_memory.guards.outcome import Context
-from core.working_memory.marks import add_tag, has_tag, is_resolved, strip_tag
+from core.working_memory.marks import add_tag, has_tag, strip_tag
 from core.working_memory.operations import Append, Update, read_operation
 from core.working_memory.parked import ParkReason, park
 
@@ -98,7 +99,6 @@ def test_issue_is_still_named(old, new, stays):
         "✅ a",
         "~~a~~",
         "[x] a",
-        "a（已完成）",
         "**[done]** a",
         "[new] [closed] a",
     ],

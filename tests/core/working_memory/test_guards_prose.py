@@ -88,7 +88,7 @@ def test_nested_goal_is_carried_with_its_parents_text():
 
 
 def test_goal_with_a_mark_at_its_end_may_go():
-    assert guard(Section.GOALS, update("- rest"), "- order 12 litres of paint (done)\n- rest").body == "- rest"
+    assert guard(Section.GOALS, update("- rest"), "- order 12 litres of paint [done]\n- rest").body == "- rest"
 
 
 def test_full_goals_park_the_plain_ones_first():

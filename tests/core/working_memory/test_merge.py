@@ -3,16 +3,16 @@
 import json
 
 from core.text.anchors import is_covered
-from core.text.normal_form import fresh_items, item_key
+from core.text.normal_form import fresh_items
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model import ParkedLine, Section
 from core.text.items import extract_items
+from core.text.keys import is_resolved, item_key
 from core.text.tokens import estimate_tokens
 from core.working_memory.document import EMPTY, parse_document, render_document
 from core.working_memory.growth import DOCUMENT_TOKENS, STOP_ITEMS, STOP_TOKENS, measure
-from core.working_memory.marks import is_resolved
 from core.working_memory.merge import EARLIER_NOTES, MergeResult, merge
 from core.working_memory.parked import ParkReason
 from tests.core.working_memory.strategies import documents, lists, operations, updates
