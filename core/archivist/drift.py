@@ -5,10 +5,8 @@ hundred dimensions take microseconds in plain Python, so nothing heavy is import
 are compared belongs to a model's signature: `resources/rules/drift.toml` holds what was measured.
 """
 
-import base64
 import math
 import sys
-import tomllib
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -145,6 +143,9 @@ def _minus(vector: Sequence[float], mean: Sequence[float]) -> tuple[float, ...]:
 
 @cache
 def _table() -> dict[str, Calibration]:
+    import base64
+    import tomllib
+
     text = (find_resources() / "rules" / "drift.toml").read_text(encoding="utf-8")
     rules = tomllib.loads(text)
     table = {"": Calibration(threshold=float(rules["unknown"]))}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from core.archivist.markers import hide_quoted, is_acknowledgement
-from core.archivist.words import CJK, all_phrases, fold, load_rules, phrases, stem
+from core.archivist.words import all_phrases, cjk_run, fold, load_rules, phrases, stem
 
 MAX_WORDS = 6
 MAX_CJK_CHARACTERS = 14
@@ -24,7 +24,6 @@ _CLAUSE_END = re.compile(
 )
 _SENTENCE = re.compile(r"[^\n.!?…。！？]*(?:[.](?=\S)[^\n.!?…。！？]*)*[.!?…。！？]*")
 _TOKEN = re.compile(r"[^\W_](?:[\w'’+#-]|\.(?=[a-z\d]))*(?<!['’-])")
-_CJK_RUN = re.compile(f"[{CJK}]+")
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
 _MARKUP = re.compile(r"^[\s#>*+-]+|\*\*|__")
 _EARLY = 1.5  # what a word of the first message counts, against 1 for the others
@@ -43,7 +42,7 @@ class _Word:
         folded = fold(text)
         key = stem(folded)
         generic = folded in _words_of("generic", language) or key in _generic_stems(language)
-        named = len(folded) > 1 and any(c.isalpha() for c in text) and _CJK_RUN.search(text) is None
+        named = len(folded) > 1 and any(c.isalpha() for c in text) and cjk_run().search(text) is None
         empty = generic or not named or folded in _words_of("words", language)
         links = generic or folded in _words_of("links", language)
         return cls(text, "" if empty else key, links)
@@ -63,8 +62,8 @@ def name_topic(texts: Sequence[str], language: str = "") -> str:
     `language` ("en", "zh" …) chooses the words that name nothing; without it those of all languages.
     """
     clean = [_URL.sub(" ", hide_quoted(text[:_MAX_TEXT], " | ")) for text in texts if not is_acknowledgement(text)]
-    characters = sum(len(run) for text in clean for run in _CJK_RUN.findall(text))
-    letters = sum(len(word) for text in clean for word in re.findall(r"[^\W\d_]+", _CJK_RUN.sub(" ", text)))
+    characters = sum(len(run) for text in clean for run in cjk_run().findall(text))
+    letters = sum(len(word) for text in clean for word in re.findall(r"[^\W\d_]+", cjk_run().sub(" ", text)))
     # A Chinese character says as much as three letters.
     if characters * 3 > letters or (language in ("zh", "ja") and characters):
         kana = any(_HIRAGANA.search(text) for text in clean)
@@ -232,11 +231,11 @@ def _name_spaceless(texts: Sequence[str], language: str) -> str:
 def _runs(text: str, language: str) -> Iterator[str]:
     """Yield the runs of characters between grammar and punctuation that may name something, and Latin words."""
     for clause in _clauses(text):
-        for run in _CJK_RUN.findall(clause):
+        for run in cjk_run().findall(clause):
             for piece in _breaks(language).split(run):
                 if (name := _strip_edges(piece, language)) and name not in _words_of("generic", language):
                     yield name
-        for word in _TOKEN.findall(_CJK_RUN.sub(" ", clause)):
+        for word in _TOKEN.findall(cjk_run().sub(" ", clause)):
             if len(word) > 2 and _Word.read(word, "en").key:
                 yield word
 
@@ -253,7 +252,7 @@ def _spaceless_score(name: str, runs: Mapping[str, int], texts: Sequence[str], e
 def _shared_parts(runs: Mapping[str, int], language: str) -> Iterator[str]:
     """Yield parts of two to six characters that come back inside different runs."""
     parts: Counter[str] = Counter()
-    for run in filter(_CJK_RUN.fullmatch, runs):
+    for run in filter(cjk_run().fullmatch, runs):
         parts.update({run[i : i + size] for size in range(2, 7) for i in range(len(run) - size + 1)})
     repeated = {part: count for part, count in parts.items() if count >= 2}
     # Of 莫干 and 莫干山 in the same runs only the longer is a word.

@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import re
-import secrets
 import stat
 import threading
 from collections.abc import Callable, Iterable
@@ -101,7 +100,7 @@ def publish_twin(folder: Path, text: str, first_number: int) -> int:
     Raises `OSError` when the folder cannot be written.
     """
     data = text.encode("utf-8", "replace")
-    temporary = folder / f".tmp-{secrets.token_hex(8)}"
+    temporary = folder / f".tmp-{os.urandom(8).hex()}"
     _write_new(temporary, data)
     number = first_number
     try:

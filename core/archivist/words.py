@@ -6,7 +6,6 @@ Pure but for reading the rule files that ship with the program, once a process
 
 import itertools
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,10 +18,15 @@ RuleFile = Mapping[str, object]
 APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ`", "'"))
 _SPACES = re.compile(r"\s+")
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0002ebef"
-_CJK_RUN = re.compile(f"[{CJK}]+")
-_NOT_CJK_WORD = re.compile(f"[{CJK}]+|[^\\W_{CJK}]+(?:'[^\\W_{CJK}]+)*")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _ENDING = re.compile(r"(.{3,})(?:ing|ed)|(.*(?:s|x|z|ch|sh))es|(.{2,}[^su])s")
 STEM_CHARACTERS = 6  # longer words are compared by their first six characters
+
+
+@cache
+def cjk_run() -> re.Pattern[str]:
+    """A run of Chinese, Japanese or Korean characters (compiled at first use: it takes milliseconds)."""
+    return re.compile(f"[{CJK}]+")
 
 
 def fold(text: str) -> str:
@@ -40,6 +44,8 @@ def strip_accents(text: str) -> str:
 @cache
 def load_rules(kind: str) -> tuple[tuple[str, RuleFile], ...]:
     """Read every `<kind>.<language>.toml`; pairs of language and content, by language."""
+    import tomllib
+
     files = sorted((find_resources() / "rules").glob(f"{kind}.*.toml"))
     return tuple((f.name.split(".")[1], tomllib.loads(f.read_text(encoding="utf-8"))) for f in files)
 
@@ -86,7 +92,7 @@ def find_terms(texts: Iterable[str]) -> Terms:
     pairs: set[str] = set()
     for text in texts:
         for token in split_words(fold(text)):
-            if _CJK_RUN.fullmatch(token):
+            if is_cjk(token):
                 pairs.update(_pairs(token))
             elif len(token) >= 3 and token not in stop_words():
                 words.add(stem(token))
@@ -95,7 +101,16 @@ def find_terms(texts: Iterable[str]) -> Terms:
 
 def split_words(folded: str) -> Iterator[str]:
     """Yield words and CJK runs of a folded text, in order."""
-    return (match.group() for match in _NOT_CJK_WORD.finditer(folded))
+    for match in _WORD.finditer(folded):
+        token = match.group()
+        if token.isascii():
+            yield token
+        else:
+            position = 0
+            for run in cjk_run().finditer(token):
+                yield from filter(None, (token[position : run.start()].strip("'"), run.group()))
+                position = run.end()
+            yield from filter(None, (token[position:].strip("'"),))
 
 
 def stem(word: str) -> str:
@@ -109,7 +124,7 @@ def stem(word: str) -> str:
 
 def is_cjk(token: str) -> bool:
     """Whether a token is a run of Chinese, Japanese or Korean characters."""
-    return _CJK_RUN.fullmatch(token) is not None
+    return not token.isascii() and cjk_run().fullmatch(token) is not None
 
 
 def _pairs(run: str) -> Iterator[str]:

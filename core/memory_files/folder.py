@@ -6,10 +6,8 @@ links. All names are single components.
 """
 
 import contextlib
-import ctypes
 import hashlib
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Iterator
@@ -170,7 +168,7 @@ class Folder:
 
 def random_name(prefix: str) -> str:
     """Return a name nobody can guess."""
-    return f"{prefix}{secrets.token_hex(8)}"
+    return f"{prefix}{os.urandom(8).hex()}"
 
 
 def _refuse_link(name: str) -> MemoryFileError:
@@ -182,6 +180,8 @@ def _refuse_link(name: str) -> MemoryFileError:
 
 def _exchange(folder: int, name: str, other_folder: int, other: str) -> bool:
     """Call the system's exchange of two names, which Python does not offer."""
+    import ctypes
+
     library = ctypes.CDLL(None, use_errno=True)
     function, flag = ("renameatx_np", 2) if sys.platform == "darwin" else ("renameat2", 2)
     call = getattr(library, function, None)

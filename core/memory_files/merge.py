@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 from core.memory_files.outline import split_lines
 
@@ -47,6 +46,8 @@ def merge(base: str, earlier: str, later: str) -> Merge:
 
 
 def _edits(old: Sequence[str], new: Sequence[str]) -> list[_Edit]:
+    from difflib import SequenceMatcher
+
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [_Edit(i1, i2, tuple(new[j1:j2])) for tag, i1, i2, j1, j2 in codes if tag != "equal"]
 
