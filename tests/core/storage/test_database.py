@@ -152,9 +152,13 @@ def test_two_stores_write_at_once_and_lose_nothing(tmp_path):
     path = tmp_path / "keepsake.db"
     use(path, add_conversation("shared"))
 
+    def read_then_write(c):  # a transaction that only turns into a write later must not find the store taken
+        assert conversations.get(c, SessionId("shared")) is not None
+        conversations.touch(c, SessionId("shared"), at=2.0)
+
     async def count_up(store, times):
         for _ in range(times):
-            await store.write(lambda c: conversations.touch(c, SessionId("shared"), at=2.0))
+            await store.write(read_then_write)
 
     async def run():
         one, two = Database(path), Database(path)
