@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from core.text.rules import RuleTable, load_rules
+from core.text.rules import NEVER, RuleTable, load_rules
 
 MAX_CHARS_READ = 20_000
 MASK = "\ue000"
@@ -53,7 +53,7 @@ class Clause:
     hedged: bool = False
     past: bool = False
     barred: bool = False
-    inherited: bool = False  # its subject comes from the clause before
+    subject: str = ""  # taken over from the clause before, and put before `words`
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ def _read_sentence(text: str, words: str, stop: str, number: int, grammar: Gramm
     filters = grammar.filters
     body = words[begin:]
     barred = _is_barred(body, grammar)
-    spans = [(s, e) for s, e in _cut(body, grammar, _heads(body, grammar)[0]) if _LETTER.search(body, s, e)]
+    spans = [(s, e) for s, e in _cut(body, grammar, _heads(body, grammar)[1]) if _LETTER.search(body, s, e)]
     asks = "?" in stop or "？" in stop or filters["question_end"].search(body.rstrip()) is not None
     if asks and spans and (len(spans) == 1 or _is_tag(body[slice(*spans[-1])], grammar)):
         barred = barred or len(spans) > 1
@@ -235,7 +235,9 @@ def _read_sentence(text: str, words: str, stop: str, number: int, grammar: Gramm
             subject = grammar.inherit
         elif not inherits:
             subject = ""
-        asked = index in spans_ask or _asks(core, grammar) or _asks(body[start + shown : end].strip(_TRIM), grammar)
+        asked = index in spans_ask or _asks(body[start + shown : end].strip(_TRIM), grammar)
+        if not asked and body[start + shown : start + matched].rstrip().endswith((",", "，")):
+            asked = _asks(core, grammar)
         clauses.append(
             Clause(
                 text=_trim(text[begin + start + shown : begin + end])[:300],
@@ -247,7 +249,7 @@ def _read_sentence(text: str, words: str, stop: str, number: int, grammar: Gramm
                 hedged=filters["hedge"].search(body, start, end) is not None,
                 past=filters["past"].search(body, start, end) is not None,
                 barred=barred,
-                inherited=inherits,
+                subject=subject if inherits else "",
             )
         )
     return clauses
@@ -269,7 +271,8 @@ def _cut(body: str, grammar: Grammar, opening: int) -> list[tuple[int, int]]:
     start = 0
     for match in grammar.cut.finditer(body, opening):
         piece = body[max(start, opening) : match.start()].strip()
-        if not piece or (grammar.keep_joined.match(piece) and not re.match(r"(?:i|we)\b", piece)):
+        joined = not match[0].lstrip().startswith(",") and grammar.keep_joined.match(piece) is not None
+        if not piece or (joined and not re.match(r"(?:i|we)\b", piece)):
             if not piece:
                 start = match.end()
             continue
@@ -306,6 +309,10 @@ def _asks(words: str, grammar: Grammar) -> bool:
 def _is_tag(words: str, grammar: Grammar) -> bool:
     """Say whether a closing question has fewer than three words ("don't I?", 对吧)."""
     core = words.strip(_TRIM)
+    if grammar.filters["own_question"].match(core):
+        return False
+    if grammar.filters["tag"].pattern != NEVER.pattern:
+        return grammar.filters["tag"].match(core) is not None
     return len(core) < 4 if grammar.is_cjk else len(core.split()) < 3
 
 
@@ -326,7 +333,7 @@ def _grammar(table: RuleTable) -> Grammar:
     folding = table.section("fold")
     names = (
         "material supposition denial condition softener reported past hedge"
-        " question_open question_end question_in not_question"
+        " question_open question_end question_in not_question tag own_question"
     )
     joined = clauses.text("keep_joined")
     return Grammar(

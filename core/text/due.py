@@ -13,7 +13,6 @@ from functools import cache
 from core.text.rules import RuleTable, load_rules
 
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
-_AFTERNOON = frozenset({"p", "下午", "晚上"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +27,14 @@ class DayWords:
     month_end: re.Pattern[str]
     next_week: re.Pattern[str]
     clocks: tuple[re.Pattern[str], ...]
+    afternoon: re.Pattern[str]
 
 
 @cache
 def load_day_words(language: str) -> DayWords:
     """Return the day words of a language that has statement rules."""
     table = load_rules("statements")[language].section("due")
-    bound = "" if language == "zh" else r"\b"
+    bound = "" if load_rules("statements")[language].text("script") == "cjk" else r"\b"
     weekdays, months = table.texts("weekdays"), table.texts("months")
 
     def words(key: str) -> re.Pattern[str]:
@@ -49,6 +49,7 @@ def load_day_words(language: str) -> DayWords:
         month_end=table.pattern("month_end"),
         next_week=table.pattern("next_week"),
         clocks=table.patterns("clock"),
+        afternoon=re.compile(table.text("afternoon") or "(?!)"),
     )
 
 
@@ -106,7 +107,7 @@ def _find_clock(words: str, named: DayWords) -> str:
             groups = match.groupdict()
             hour, minute = int(groups["h"]), int(groups.get("min") or 0)
             half = groups.get("half") or ""
-            if (half[:1] in _AFTERNOON or half in _AFTERNOON) and hour < 12:
+            if named.afternoon.match(half) and hour < 12:
                 hour += 12
             elif half[:1] == "a" and hour == 12:
                 hour = 0

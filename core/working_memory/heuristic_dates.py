@@ -11,19 +11,20 @@ from functools import cache
 from core.text.clauses import fold
 from core.text.rules import load_rules
 
-_MONTH_DAY = re.compile(
-    r"\b\d{1,2}(?:st|nd|rd|th)?\s+(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b"
-    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\s+\d{1,2}\b",
-    re.IGNORECASE,
-)
-_DATED = re.compile(r"\b(?:19|20)\d\d\b|\d{1,2}月\d{1,2}[日号]|\b\d{1,2}/\d{1,2}\b")
-
 
 @dataclass(frozen=True, slots=True)
 class _When:
     pattern: re.Pattern[str]
     unit: str
     offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class _DayRules:
+    whens: tuple[_When, ...]
+    forms: dict[str, str]  # how a date is put behind a line, per unit
+    dated: re.Pattern[str]  # a day that stays clear without one
+    month_day: re.Pattern[str]
 
 
 def local_time(at: float, utc_offset_s: float) -> datetime | None:
@@ -36,25 +37,26 @@ def local_time(at: float, utc_offset_s: float) -> datetime | None:
 
 def add_date(text: str, said_at: datetime | None, language: str) -> str:
     """Return the line with the date that its "yesterday" or "next month" means behind it."""
-    whens, forms = _load_whens(language)
-    if said_at is None or _DATED.search(text):
+    rules = _load_day_rules(language)
+    if said_at is None or rules is None:
         return text
     folded = fold(text)
-    for when in whens:
+    if rules.dated.search(folded):
+        return text
+    for when in rules.whens:
         if when.pattern.search(folded):
-            stamp = forms[when.unit.removeprefix("week") if when.unit == "weekday" else when.unit].format(
-                _resolve(when, said_at.date())
-            )
-            return f"{text}{'' if language == 'zh' else ' '}{stamp}"
+            form = rules.forms["day" if when.unit == "weekday" else when.unit]
+            return text + form.format(_resolve(when, said_at.date()))
     return text
 
 
 def add_due(text: str, due: str | None, language: str) -> str:
-    """Return the line with the day a commitment is due behind it."""
-    forms = _load_whens(language)[1]
-    if due is None or _DATED.search(text) or _MONTH_DAY.search(text) or not forms:
+    """Return the line with the day a commitment is due behind it, where the line does not name it."""
+    rules = _load_day_rules(language)
+    folded = fold(text)
+    if due is None or rules is None or rules.dated.search(folded) or rules.month_day.search(folded):
         return text
-    return f"{text}{'' if language == 'zh' else ' '}{forms['due'].format(due.replace('T', ' '))}"
+    return text + rules.forms["due"].format(due.replace("T", " "))
 
 
 def _resolve(when: _When, today: date) -> str:
@@ -69,12 +71,16 @@ def _resolve(when: _When, today: date) -> str:
 
 
 @cache
-def _load_whens(language: str) -> tuple[tuple[_When, ...], dict[str, str]]:
+def _load_day_rules(language: str) -> _DayRules | None:
     table = load_rules("heuristics").get(language)
     if table is None:
-        return (), {}
+        return None
     section = table.section("when")
     words = section.table.get("words")
     rows = words if isinstance(words, list) else []
-    whens = tuple(_When(re.compile(str(row[0])), str(row[1]), int(row[2])) for row in rows)
-    return whens, {unit: section.text(unit) for unit in ("due", "day", "week", "month", "year")}
+    return _DayRules(
+        whens=tuple(_When(re.compile(str(row[0])), str(row[1]), int(row[2])) for row in rows),
+        forms={unit: section.text(unit) for unit in ("due", "day", "week", "month", "year")},
+        dated=re.compile(section.text("dated") or r"(?!)"),
+        month_day=re.compile(section.text("month_day") or r"(?!)"),
+    )

@@ -17,7 +17,7 @@ _ADDRESS = re.compile(
     r"|\b(?:localhost|(?:\d{1,3}\.){3}\d{1,3}):\d{2,5}\b",
     re.IGNORECASE,
 )
-_POINTS = re.compile(r"(?:it|its|it's|that|this|he|she|his|her|they|their|this)\b|[它他她这那]", re.IGNORECASE)
+_INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]\.?$")
 _STOPS = " \t\n.,;:!?。，；：！？"
 
 
@@ -38,7 +38,8 @@ def find_files(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said: 
 def _references(turn: TurnText, clauses: tuple[Clause, ...]) -> list[str]:
     text = turn.user[:20_000]
     found = [match[0].rstrip(_STOPS) for match in _ADDRESS.finditer(text)]
-    found += [path for path in find_paths(text) if not any(path in other for other in found)]
+    paths = (path for path in find_paths(text) if not _INITIALS.match(path))
+    found += [path for path in paths if not any(path in other for other in found)]
     for language in {clause.language for clause in clauses}:
         if (rules := load_line_rules(language)) is not None:
             found += _saved_by_reply(turn, rules)
@@ -71,9 +72,11 @@ def _holds(said: str, reference: str) -> bool:
 def _describe(reference: str, clauses: tuple[Clause, ...]) -> str:
     """Return the clause, else the sentence that names a reference, or the reference alone."""
     told = [clause for clause in clauses if not clause.question and reference in clause.sentence]
-    for text in [clause.text for clause in told] + [clause.sentence.strip(_STOPS) for clause in told]:
+    for text, language in [(c.text, c.language) for c in told] + [(c.sentence.strip(_STOPS), c.language) for c in told]:
+        rules = load_line_rules(language)
         rest = text.replace(reference, " ")
         enough = len(rest.strip(_STOPS)) >= 4 if has_cjk(rest) else len(rest.split()) >= 2
-        if reference in text and len(text) <= MAX_CHARS and enough and not _POINTS.match(text):
-            return text[:1].upper() + text[1:] if not text.startswith(reference) else text
+        unclear = rules is not None and rules.pointing.match(text.lower()) is not None
+        if reference in text and len(text) <= MAX_CHARS and enough and not unclear:
+            return text if text.startswith(reference) else text[:1].upper() + text[1:]
     return reference

@@ -23,7 +23,7 @@ _NEEDED_SCORE = 2.0
 _DONE_SHARE = 0.5
 _ANSWER_SHARE = 0.75
 _DELIVERED_CHARS = 120  # a reply of this length did what was asked
-_LONG_CHARS = 60  # a clause of this length says what its last pronoun means
+_LONG_CHARS = 80  # a clause of this length says what its last pronoun means
 _THIN_ISSUE_TERMS = 4
 _DATED_TERMS = 4
 _MAX_CHARS_READ = 4_000
@@ -38,6 +38,7 @@ class _Line:
     text: str
     score: float
     place: int
+    language: str
 
 
 def find_lines(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said_at: datetime | None) -> list[Proposal]:
@@ -93,7 +94,7 @@ def _read(clauses: tuple[Clause, ...], said_at: datetime | None, reply: str) -> 
             text = found.text
             if found.section is not Section.ISSUES:
                 text = _dated(text, clause, said_at)
-            yield _Line(section=found.section, text=text, score=found.score, place=place)
+            yield _Line(section=found.section, text=text, score=found.score, place=place, language=clause.language)
 
 
 def _dated(text: str, clause: Clause, said_at: datetime | None) -> str:
@@ -108,7 +109,7 @@ def _plain_statement(clause: Clause, place: int) -> Iterable[_Line]:
     statement = match_statement(clause)
     if statement is not None and len(find_terms(statement.text)) >= 1:
         section = Section.GOALS if statement.kind is StatementKind.COMMITMENT else Section.FACTS
-        yield _Line(section=section, text=statement.text, score=_NEEDED_SCORE, place=place)
+        yield _Line(section=section, text=statement.text, score=_NEEDED_SCORE, place=place, language=clause.language)
 
 
 def _issue(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules) -> _Line | None:
@@ -123,8 +124,8 @@ def _issue(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules
     if told and whole and len(find_terms(text)) < _THIN_ISSUE_TERMS and _reads_alone(whole, rules):
         text = _finish(whole, rules)
     if asked:
-        text += "？" if clause.language == "zh" else "?"
-    return _Line(section=Section.ISSUES, text=text, score=2.0, place=place)
+        text += rules.question_mark
+    return _Line(section=Section.ISSUES, text=text, score=2.0, place=place, language=clause.language)
 
 
 def _goal(
@@ -150,7 +151,9 @@ def _goal(
         text = _clear_text(clause, clauses, place, rules, least=1 if named else None)
         if task is not None:
             text = _capital(_tail(clause, task)) if not _points_outside(task, rules) else None
-        return _Line(section=Section.GOALS, text=text, score=2.0, place=place) if text else None
+        return (
+            _Line(section=Section.GOALS, text=text, score=2.0, place=place, language=clause.language) if text else None
+        )
     return None
 
 
@@ -173,12 +176,14 @@ def _fact(
     if clause.question or clause.barred or clause.past:
         return None
     if rules.intro.match(clause.text):
-        return _Line(section=Section.FACTS, text=clause.text, score=3.0, place=place)
+        return _Line(section=Section.FACTS, text=clause.text, score=3.0, place=place, language=clause.language)
     statement = match_statement(clause, at=said_at)
     score = _score(clause, clauses, rules)
     if statement is not None:
         if statement.rule.endswith((".name", ".relation")):
-            return _Line(section=Section.FACTS, text=_capital(clause.text), score=3.0, place=place)
+            return _Line(
+                section=Section.FACTS, text=_capital(clause.text), score=3.0, place=place, language=clause.language
+            )
         if statement.kind is StatementKind.COMMITMENT and not statement.rule.endswith(".date"):
             return None if score < _NEEDED_SCORE else _made(clause, clauses, place, rules, score)
         if rules.reaction.search(clause.words) and not rules.name.search(clause.text):
@@ -192,7 +197,7 @@ def _fact(
 def _made(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules, score: float) -> _Line | None:
     exact = rules.name.search(clause.text) is not None or match_statement(clause) is not None
     text = _clear_text(clause, clauses, place, rules, least=1 if exact else None)
-    return _Line(section=Section.FACTS, text=text, score=score, place=place) if text else None
+    return _Line(section=Section.FACTS, text=text, score=score, place=place, language=clause.language) if text else None
 
 
 def _score(clause: Clause, clauses: tuple[Clause, ...], rules: Rules) -> float:
@@ -259,7 +264,7 @@ def _points_outside(words: str, rules: Rules) -> bool:
     """Say whether a pronoun refers to something that the line does not hold."""
     for match in rules.pointing.finditer(words):
         before = words[: match.start()]
-        count = len(re.sub(r"\s+", "", before)) if rules.language == "zh" else len(before.split())
+        count = len(re.sub(r"\s+", "", before)) if rules.spaceless else len(before.split())
         if count < rules.pointing_after:
             return True
     if len(words) > _LONG_CHARS:
@@ -283,8 +288,9 @@ def _extend(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rule
         stop = clause.sentence.find(end.text, start + len(clause.text))
         if 0 <= start < stop:
             text = clause.sentence[start : stop + len(end.text)]
-    if clause.inherited and not text.startswith("我") and not _stands_alone(clause.words[1:], rules):
-        text = "我" + text
+    subject = clause.subject
+    if subject and not text.startswith(subject) and not _stands_alone(clause.words[len(subject) :], rules):
+        text = subject + text
     return text
 
 
@@ -309,7 +315,8 @@ def _capital(text: str) -> str:
 
 def _retracted(line: _Line, known: Known) -> str | None:
     """Return the known fact that "I no longer …" takes back."""
-    if not re.search(r"\bno longer\b|\bany ?more\b|不再|不住|已经不", line.text):
+    rules = load_line_rules(line.language)
+    if rules is None or not rules.retracts.search(fold(line.text)):
         return None
     return find_nearest(find_terms(line.text), known.of(Section.FACTS), 0.5, 1)
 

@@ -7,6 +7,7 @@ from functools import cache
 from core.text.rules import RuleTable, load_rules
 
 DEFAULT_LANGUAGE = "en"
+_STATE_PATTERNS = ("quiet", "accept", "fragment", "own", "request", "asks_behind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Rules:
     """All heuristics of one language."""
 
     language: str
+    spaceless: bool  # written without blanks: counted in characters
+    question_mark: str
     pointing: re.Pattern[str]
     pointing_after: int  # words, characters in Chinese
     never: re.Pattern[str]
@@ -50,6 +53,7 @@ class Rules:
     number: re.Pattern[str]
     facts: tuple[FactRule, ...]
     reaction: re.Pattern[str]
+    retracts: re.Pattern[str]
     goals: tuple[re.Pattern[str], ...]
     goals_weak: re.Pattern[str]
     goals_passing: re.Pattern[str]
@@ -66,6 +70,7 @@ class Rules:
     error_clauses: re.Pattern[str]
     log_stamp: re.Pattern[str]
     fixes: re.Pattern[str]
+    vague_subject: re.Pattern[str]
     not_error: re.Pattern[str]
     corrected: re.Pattern[str]
     contrast: tuple[re.Pattern[str], ...]
@@ -83,6 +88,10 @@ class StateRules:
     quiet: re.Pattern[str]
     accept: re.Pattern[str]
     fragment: re.Pattern[str]
+    own: re.Pattern[str]
+    request: re.Pattern[str]
+    asks_behind: re.Pattern[str]
+    question_mark: str
     words: dict[str, str]
 
 
@@ -100,6 +109,11 @@ class TitleRules:
     keep: tuple[str, ...]
     joins: str
     comma: str
+    spaceless: bool
+
+    def split(self, title: str) -> list[str]:
+        """Return the phrases a title is joined from."""
+        return [part for part in re.split(f"{re.escape(self.joins)}|{re.escape(self.comma)}", title) if part]
 
 
 def pick_language(language: str) -> str:
@@ -119,6 +133,8 @@ def load_line_rules(language: str) -> Rules | None:
     errors, files, words = table.section("errors"), table.section("files"), goals.section("words")
     return Rules(
         language=language,
+        spaceless=lines.flag("spaceless"),
+        question_mark=lines.text("question_mark", "?"),
         pointing=clarity.pattern("pointing"),
         pointing_after=int(clarity.number("pointing_after")),
         never=clarity.pattern("never"),
@@ -134,6 +150,7 @@ def load_line_rules(language: str) -> Rules | None:
         number=lines.pattern("number"),
         facts=tuple(_fact_rule(item) for item in facts.sections("rules")),
         reaction=facts.section("words").pattern("reaction"),
+        retracts=_one(facts.section("words"), "retracts"),
         goals=goals.patterns("patterns"),
         goals_weak=goals.pattern("weak"),
         goals_passing=goals.pattern("passing"),
@@ -150,6 +167,7 @@ def load_line_rules(language: str) -> Rules | None:
         error_clauses=errors.pattern("clauses"),
         log_stamp=_one(errors, "stamp"),
         fixes=errors.pattern("fixes"),
+        vague_subject=_one(errors, "vague"),
         not_error=errors.pattern("not_error"),
         corrected=errors.pattern("corrected"),
         contrast=errors.patterns("contrast"),
@@ -170,7 +188,11 @@ def load_state_rules(language: str) -> StateRules:
         quiet=words.pattern("quiet"),
         accept=words.pattern("accept"),
         fragment=words.pattern("fragment"),
-        words={key: words.text(key) for key in words.table if key not in ("quiet", "accept", "fragment")},
+        own=_one(words, "own"),
+        request=_one(words, "request"),
+        asks_behind=re.compile(words.text("asks_behind") or r"(?!)", re.IGNORECASE),
+        question_mark=load_rules("heuristics")[language].section("lines").text("question_mark", "?"),
+        words={key: words.text(key) for key in words.table if key not in _STATE_PATTERNS},
     )
 
 
@@ -191,6 +213,7 @@ def load_title_rules(language: str) -> TitleRules:
         keep=common.texts("keep") + title.texts("keep"),
         joins=title.text("joins"),
         comma=title.text("comma"),
+        spaceless=load_rules("heuristics")[language].section("lines").flag("spaceless"),
     )
 
 

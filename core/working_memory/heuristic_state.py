@@ -13,7 +13,8 @@ from core.working_memory.heuristic_terms import find_terms
 
 MAX_CHARS = 110  # of each part
 _LAST_QUESTION = re.compile(r"([^.!?。！？\n]{4,160}[?？])\s*$")
-_OWN = re.compile(r"(?:i|we|my|our|i'm|i've|i'd|i'll|we're|we've)\b|我|咱")
+_EARLY_CHARS = 3
+_LONG_QUESTION = 40
 _EDGES = " \t\n.,;:!?…。，；：！？、~～-–—"
 
 
@@ -30,9 +31,9 @@ def find_state(turn: TurnText, clauses: tuple[Clause, ...], known: Known, langua
     if asked:
         context = _context(own, rules, state, asked) or _earlier(known, lang, rules, state, asked)
         line = words["about"].format(ask=asked, x=context) if context else asked
-        line = _end(line, turn, words, given)
+        line = _end(line, turn, state, given)
     elif told:
-        line = _end(words["talk"].format(x=told), turn, words, "")
+        line = _end(words["talk"].format(x=_capital(told)), turn, state, "")
     else:
         return None
     if line in known.of(Section.STATE):
@@ -43,25 +44,29 @@ def find_state(turn: TurnText, clauses: tuple[Clause, ...], known: Known, langua
 def _asked(clauses: list[Clause], rules: Rules, state: StateRules) -> tuple[str, str]:
     """Return the user's last request as it is told, and what a reply to it gives."""
     for clause in reversed(clauses):
+        if clause.question and not _really_asks(clause):
+            continue
         words = fold(mask(clause.text))
         for rule in state.asks:
             match = rule.pattern.search(words)
             if match is None or (rule.only is not None and not rule.only.search(words)):
                 continue
-            if not clause.question and not _is_request(clause, match):
+            if not clause.question and not _is_request(clause, match, state):
                 continue
             return _told_ask(rule.text, clause, match), rule.given
         if clause.question and not state.quiet.search(words) and len(find_terms(clause.text)) >= 1:
-            question = _capital(_cut(clause.text)) + ("？" if clause.language == "zh" else "?")
+            question = _capital(_cut(clause.text)) + state.question_mark
             return state.words["asked"].format(x=question), state.words["done"]
     return "", ""
 
 
-def _is_request(clause: Clause, match: re.Match[str]) -> bool:
-    return (
-        match.start() <= 3
-        or re.match(r"(?:can|could|please|would|请|帮|麻烦|能|那麼请|给我)", clause.words) is not None
-    )
+def _really_asks(clause: Clause) -> bool:
+    """Say whether a question opens or ends its sentence; a "which …" in the middle asks nothing."""
+    return clause.sentence.rstrip().endswith(("?", "？")) or clause.sentence.startswith(clause.text[:12])
+
+
+def _is_request(clause: Clause, match: re.Match[str], state: StateRules) -> bool:
+    return match.start() <= _EARLY_CHARS or state.request.match(clause.words) is not None
 
 
 def _told_ask(text: str, clause: Clause, match: re.Match[str]) -> str:
@@ -85,10 +90,12 @@ def _told(clauses: list[Clause], rules: Rules, state: StateRules) -> str:
             accepted.add(clause.number)
         if clause.question or clause.number in accepted or rules.never.search(clause.words):
             continue
+        if rules.corrected.search(clause.words):
+            continue
         if state.fragment.search(fold(clause.text)):
             continue
-        own = _OWN.match(clause.words) is not None
-        content = len(find_terms(clause.text)) + (2.0 if own else -1.0) - (1.0 if clause.inherited else 0.0)
+        own = state.own.match(clause.words) is not None
+        content = len(find_terms(clause.text)) + (2.0 if own else -1.0) - (1.0 if clause.subject else 0.0)
         if content > most:
             best, most = clause.text, content
     return _cut(best)
@@ -108,18 +115,22 @@ def _context(clauses: list[Clause], rules: Rules, state: StateRules, asked: str)
     return told if told and len(find_terms(told) - terms) >= 1 else ""
 
 
-def _end(line: str, turn: TurnText, words: dict[str, str], given: str) -> str:
-    """Return the line with what the reply did."""
-    reply = turn.reply.strip()
-    if not reply:
-        return line + (words["join"] + words["nothing"] if given else "") + words["stop"]
-    if match := _LAST_QUESTION.search(reply):
-        question = match[1].strip()
-        if not given and len(find_terms(question)) < 2:
-            return line + words["stop"]
-        if len(question) <= MAX_CHARS and not given:
+def _end(line: str, turn: TurnText, state: StateRules, given: str) -> str:
+    """Return the line with what the reply did, as a sentence."""
+    words, reply = state.words, turn.reply.strip()
+    did = words["nothing"] if given and not reply else given
+    if not given and (match := _LAST_QUESTION.search(reply)):
+        question = _tail_question(match[1].strip(), state)
+        if len(question) <= MAX_CHARS and len(find_terms(question)) >= 2:
             return line + words["join"] + words["waits"].format(x=question)
-    return line + (words["join"] + given if given else "") + words["stop"]
+    line += words["join"] + did if did else ""
+    return line if line.endswith("…") else line + words["stop"]
+
+
+def _tail_question(question: str, state: StateRules) -> str:
+    """Return the part that asks, where the sentence says something before it."""
+    starts = [match.end() for match in state.asks_behind.finditer(question)]
+    return _capital(question[starts[-1] :]) if starts and len(question) > _LONG_QUESTION else question
 
 
 def _cut(text: str) -> str:

@@ -16,6 +16,7 @@ _TOKEN = re.compile(r"[\u3400-\u9fff]+|[^\W_\u3400-\u9fff]+(?:['.+#@/:-]+[^\W_\u
 _TAG = re.compile(r"^\s*(?:[-*]\s+)?(?:\[[\w ]+\]\s*)+|\s*[(（](?:week of |due )?\d{4}[^()（）]*[)）]$")
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _MANY_TERMS = 4  # so many in common tell what is meant, however long the line
+_MANY_SHARE = 0.35
 _REPEAT_SHARE = 0.8
 
 
@@ -79,7 +80,11 @@ def find_nearest(terms: frozenset[str], lines: Sequence[str], least: float, leas
     for line in lines:
         own = find_terms(line)
         common = len(own & terms)
-        if own and common >= least_terms and (common / len(own) >= best_share or common >= _MANY_TERMS):
+        if (
+            own
+            and common >= least_terms
+            and (common / len(own) >= best_share or (common >= _MANY_TERMS and common / len(own) >= _MANY_SHARE))
+        ):
             best, best_share = line, max(best_share, common / len(own))
     return best
 

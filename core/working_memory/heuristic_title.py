@@ -46,7 +46,7 @@ def find_title(turn: TurnText, known: Known, language: str) -> Proposal | None:
     phrases = _count(texts, lang)
     current = next(iter(known.of(Section.TITLE)), "")
     if not current:
-        title = _compose(_pick(phrases, ()), rules, lang)
+        title = _compose(_pick(phrases, ()), rules)
     else:
         title = _improve(current, phrases, rules, lang, len(texts))
     if not title or fold(title) == fold(current):
@@ -58,18 +58,14 @@ def _improve(current: str, phrases: list[_Phrase], rules: TitleRules, lang: str,
     """Return a better title that shares a phrase with the present one, else the present one."""
     held = find_terms(current)
     if len(held) < _WEAK_TERMS and turns <= _EARLY_TURNS:
-        title = _compose(_pick(phrases, ()), rules, lang)
+        title = _compose(_pick(phrases, ()), rules)
         terms = find_terms(title)
         return title if held & terms and len(terms) > len(held) else current
     for phrase in _pick(phrases, held):
         if len(phrase.turns) >= _TAKEOVER_TURNS and phrase.score >= 2 * _TAKEOVER_TURNS:
-            kept = [_Phrase(part, at - MAX_PHRASES) for at, part in enumerate(_split(current)[: MAX_PHRASES - 1])]
-            return _compose([*kept[:1], phrase, *kept[1:]], rules, lang)
+            kept = [_Phrase(part, at - MAX_PHRASES) for at, part in enumerate(rules.split(current)[: MAX_PHRASES - 1])]
+            return _compose([*kept[:1], phrase, *kept[1:]], rules)
     return current
-
-
-def _split(title: str) -> list[str]:
-    return [part for part in re.split(r"、|与|, | and ", title) if part]
 
 
 def _count(texts: Sequence[str], lang: str) -> list[_Phrase]:
@@ -103,9 +99,9 @@ def _read_phrases(text: str, lang: str) -> tuple[tuple[tuple[str, float, frozens
     mentions: list[tuple[str, float, frozenset[str]]] = []
     for clause in _spoken(text, rules, lang):
         weighty = _topic_text(clause, rules)
-        for phrase in _phrases(clause.text, rules, lang):
+        for phrase in _phrases(clause.text, rules):
             terms = find_terms(phrase) or frozenset({fold(phrase)})
-            mentions.append((phrase, _weight(phrase, weighty, lang), terms))
+            mentions.append((phrase, _weight(phrase, weighty, rules), terms))
     return tuple(mentions), frozenset(names)
 
 
@@ -121,7 +117,7 @@ def _topic_text(clause: Clause, rules: TitleRules) -> str:
     return " ".join(match["x"] for pattern in rules.topics for match in pattern.finditer(folded))
 
 
-def _weight(phrase: str, weighty: str, lang: str) -> float:
+def _weight(phrase: str, weighty: str, rules: TitleRules) -> float:
     weight = 1.0
     if fold(phrase) in weighty:
         weight += _TOPIC_BONUS
@@ -129,11 +125,11 @@ def _weight(phrase: str, weighty: str, lang: str) -> float:
         weight += 0.5
     if f"from {fold(phrase)}" in weighty:
         weight -= 1.0  # where something leads is the topic, not where it comes from
-    return weight + (0.25 * min(2, len(phrase.split()) - 1) if lang != "zh" else 0.1 * min(4, len(phrase) - 2))
+    return weight + (0.25 * min(2, len(phrase.split()) - 1) if not rules.spaceless else 0.1 * min(4, len(phrase) - 2))
 
 
-def _phrases(text: str, rules: TitleRules, lang: str) -> list[str]:
-    return _cjk_phrases(text, rules) if lang == "zh" else _word_phrases(text, rules)
+def _phrases(text: str, rules: TitleRules) -> list[str]:
+    return _cjk_phrases(text, rules) if rules.spaceless else _word_phrases(text, rules)
 
 
 def _word_phrases(text: str, rules: TitleRules) -> list[str]:
@@ -229,12 +225,12 @@ def _pick(phrases: list[_Phrase], held: Iterable[str]) -> list[_Phrase]:
     return picked
 
 
-def _compose(picked: list[_Phrase], rules: TitleRules, lang: str) -> str:
+def _compose(picked: list[_Phrase], rules: TitleRules) -> str:
     """Return the phrases as one line, in the order they came up, within the limits of a title."""
     kept: list[_Phrase] = []
-    room = MAX_CJK_CHARS if lang == "zh" else MAX_WORDS
+    room = MAX_CJK_CHARS if rules.spaceless else MAX_WORDS
     for phrase in picked:
-        size = len(phrase.text) if lang == "zh" else len(phrase.text.split())
+        size = len(phrase.text) if rules.spaceless else len(phrase.text.split())
         if size <= room:
             kept.append(phrase)
             room -= size

@@ -56,7 +56,7 @@ def _errors(text: str, clauses: tuple[Clause, ...], reported: bool, said_at: dat
             continue
         if own.error_clauses.search(clause.words) and not own.never.search(clause.words):
             line = _line(clause)
-            if len(line) >= 6 and not re.match(r"(?:it|that|this|他|它|这|那)\b", clause.words):
+            if len(line) >= 6 and not own.vague_subject.match(clause.words):
                 yield add_date(line, said_at, clause.language)
         elif reported and own.fixes.search(clause.words):
             yield _capital(clause.sentence.strip(" \n.。!！"))[:MAX_CHARS]

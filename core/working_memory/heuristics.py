@@ -91,12 +91,12 @@ def _once(proposals: Sequence[Proposal]) -> tuple[Proposal, ...]:
     kept: list[Proposal] = []
     for proposal in proposals:
         same = [other.text for other in kept if other.section is proposal.section and other.replaces is None]
-        if proposal.replaces is None and proposal.section not in _SINGLE and is_repeat_or_same(proposal.text, same):
+        if proposal.replaces is None and proposal.section not in _SINGLE and _says_the_same(proposal.text, same):
             continue
         kept.append(proposal)
     return tuple(kept)
 
 
-def is_repeat_or_same(text: str, others: Sequence[str]) -> bool:
+def _says_the_same(text: str, others: Sequence[str]) -> bool:
     """Say whether one of `others` is this line or says the same."""
     return bool(others) and (text in others or is_repeat(text, others))
