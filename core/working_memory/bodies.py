@@ -4,6 +4,7 @@ Pure. Relies on core.text.items for where an item stands.
 """
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from core.text.items import (
     BodyItem,
@@ -17,6 +18,17 @@ from core.text.items import (
 from core.text.tokens import estimate_tokens
 from core.working_memory.document import make_safe, normalise_lines, trim_blank_lines
 from core.working_memory.fences import close_fences, mark_fenced
+
+
+@lru_cache(maxsize=64)
+def read_body(body: str) -> tuple[BodyItem, ...]:
+    """Return a body's items with their places; one merge asks for those of a body many times."""
+    return read_items(body)
+
+
+def item_texts(body: str) -> tuple[str, ...]:
+    """Return the texts of a body's items."""
+    return tuple(item.text for item in read_body(body))
 
 
 def is_marked(line: str) -> bool:
@@ -96,7 +108,7 @@ def has_sentinel(body: str) -> bool:
 
 def count_items(body: str) -> int:
     """Return how many items a body holds; the sentinel is none."""
-    return len(read_items(body))
+    return len(read_body(body))
 
 
 def count_tokens(body: str) -> int:

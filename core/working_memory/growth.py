@@ -11,10 +11,10 @@ from enum import Enum, auto
 
 from core.model import ParkedLine, Section
 from core.text.anchors import is_covered
-from core.text.items import SENTINEL_START, BodyItem, read_items
+from core.text.items import SENTINEL_START, BodyItem
 from core.text.keys import KeyIndex
 from core.text.tokens import estimate_tokens
-from core.working_memory.bodies import count_items, count_tokens, remove_items, strip_sentinel
+from core.working_memory.bodies import count_items, count_tokens, read_body, remove_items, strip_sentinel
 from core.working_memory.parked import ParkReason, park, returns_by_itself
 
 THRESHOLD_ITEMS = 25
@@ -129,7 +129,7 @@ def relieve(body: str, keep: Callable[[str], bool]) -> Cut:
     Items that others say leave first, then the oldest; `keep` names those that must stay (locked
     ones). The update job calls this after three commits in the stop, never the merge.
     """
-    items = list(read_items(strip_sentinel(body)))
+    items = list(read_body(strip_sentinel(body)))
     gone: list[BodyItem] = []
     for item in items:
         others = [other.text for other in items if other is not item and other not in gone]

@@ -4,14 +4,15 @@ Pure and total: no JSON value as operations raises, and nothing that was protect
 disappears without being in the document, in the parked list, or named in a decision.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from core.model import Decision, ParkedLine, Section
 from core.redaction import redact
-from core.text.items import BodyItem, read_items
+from core.text.items import BodyItem
 from core.text.tokens import estimate_tokens
-from core.working_memory.bodies import remove_items
+from core.working_memory.bodies import read_body, remove_items
 from core.working_memory.document import (
     HEADING,
     Document,
@@ -24,7 +25,7 @@ from core.working_memory.document import (
 from core.working_memory.growth import DOCUMENT_TOKENS
 from core.working_memory.guards.apply import apply_guard
 from core.working_memory.guards.outcome import Context, Outcome
-from core.working_memory.operations import Reading, read_operations
+from core.working_memory.operations import Append, Reading, Readings, Update, read_operations
 from core.working_memory.parked import ParkReason, park, release
 
 EARLIER_NOTES = "Earlier Notes"  # where a text without any header goes
@@ -56,16 +57,15 @@ def merge(
     `locked` holds the texts of locked lines, `user_turns` the user's own words in the turns that
     the operations come from: only with them can a goal or fact be corrected.
     """
-    readings = read_operations(operations)
+    readings = _redact_readings(read_operations(operations))
     document = read_stored(redact(old_text))
-    waiting = {section: tuple((parked or {}).get(section, ())) for section in Section}
+    waiting = {section: _redact_parked((parked or {}).get(section, ())) for section in Section}
     waiting[Section.FACTS] = park(waiting[Section.FACTS], readings.stray, ParkReason.NOT_APPLIED)
     outcomes: dict[Section, Outcome] = {}
     for section in Section:
         context = Context(locked=tuple((locked or {}).get(section, ())), user_turns=tuple(user_turns))
         reading = readings.by_section.get(section, Reading())
-        outcome = apply_guard(section, reading, document.bodies[section], waiting[section], context)
-        outcomes[section] = _map_texts(outcome, redact)
+        outcomes[section] = apply_guard(section, reading, document.bodies[section], waiting[section], context)
     merged = document.with_bodies({section: outcome.body for section, outcome in outcomes.items()})
     merged = settle(merged)
     merged, removed = _hold_document(merged, locked or {})
@@ -78,7 +78,7 @@ def merge(
         document=merged,
         parked={
             section: release(
-                park(outcomes[section].parked, map(redact, removed[section]), ParkReason.CEILING),
+                park(outcomes[section].parked, removed[section], ParkReason.CEILING),
                 merged.bodies[section],
             )
             for section in Section
@@ -97,16 +97,35 @@ def read_stored(text: str) -> Document:
     return Document(extra=(Extra(EARLIER_NOTES, notes),))
 
 
-def _map_texts(outcome: Outcome, change: Callable[[str], str]) -> Outcome:
-    """An outcome with every text passed through `change`."""
+@lru_cache(maxsize=4096)
+def _redact_line(text: str) -> str:
+    """Redact one line; the same lines come back at every merge."""
+    return redact(text)
+
+
+def _redact_parked(parked: Sequence[ParkedLine]) -> tuple[ParkedLine, ...]:
+    return tuple(replace(line, text=_redact_line(line.text)) for line in parked)
+
+
+def _redact_readings(readings: Readings) -> Readings:
+    """The operations without secrets: everything a merge writes comes from its redacted inputs."""
+    return Readings(
+        by_section={section: _redact_reading(reading) for section, reading in readings.by_section.items()},
+        stray=tuple(map(_redact_line, readings.stray)),
+    )
+
+
+def _redact_reading(reading: Reading) -> Reading:
+    operation = reading.operation
+    if isinstance(operation, Update):
+        operation = Update(redact(operation.content))
+    elif isinstance(operation, Append):
+        operation = Append(tuple(map(_redact_line, operation.items)))
     return replace(
-        outcome,
-        body=change(outcome.body),
-        parked=tuple(replace(line, text=change(line.text)) for line in outcome.parked),
-        restored=tuple(map(change, outcome.restored)),
-        carried=tuple(map(change, outcome.carried)),
-        newly_parked=tuple(map(change, outcome.newly_parked)),
-        skipped=tuple(map(change, outcome.skipped)),
+        reading,
+        operation=operation,
+        unapplied=tuple(map(_redact_line, reading.unapplied)),
+        skipped=tuple(map(_redact_line, reading.skipped)),
     )
 
 
@@ -152,7 +171,7 @@ def _choose_leaving(
     queues = {
         section: [
             item
-            for item in read_items(document.bodies[section])
+            for item in read_body(document.bodies[section])
             if not Context(locked=tuple(locked.get(section, ()))).is_locked(item.text)
         ][::-1]
         for section in Section

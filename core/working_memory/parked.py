@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from core.model import ParkedLine
-from core.text.items import extract_items
-from core.text.keys import KeyIndex
+from core.text.keys import KeyIndex, item_key
 from core.text.normal_form import fresh_items
 
 
@@ -48,6 +47,5 @@ def release(parked: Sequence[ParkedLine], body: str) -> tuple[ParkedLine, ...]:
     """Return the list without the entries that `body` says."""
     if not parked or not body:
         return tuple(parked)
-    said = KeyIndex(extract_items(body))
-    waiting = [line for line in parked if not said.holds(line.text)]
-    return tuple(line for line in waiting if fresh_items([line.text], body))
+    unsaid = set(fresh_items([line.text for line in parked], body))
+    return tuple(line for line in parked if line.text in unsaid or not item_key(line.text))

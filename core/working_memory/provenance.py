@@ -101,7 +101,7 @@ def _find_evidence(
     """The turns behind a line, ascending, and its origin where somebody is known to have written it."""
     before = previous.get(key_of(section, text))
     turns = set(before.turns) if before else set()
-    origin = before.origin if before and before.origin is not Origin.RESTORED else None
+    origin: Origin | None = before.origin if before and before.origin is not Origin.RESTORED else None
     for proposal in offered:
         if is_duplicate(proposal.text, text):
             turns |= set(proposal.turns)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.model import ParkedLine, Section
-from core.text.items import BodyItem, read_items
+from core.text.items import BodyItem
 from core.text.keys import is_duplicate, is_resolved, item_key
-from core.working_memory.bodies import count_items, insert_item, replace_item, safe_body
+from core.working_memory.bodies import count_items, insert_item, read_body, replace_item, safe_body
 from core.working_memory.decisions import lines_were
 from core.working_memory.growth import CEILED, hold_ceiling
 from core.working_memory.guards.errors import guard_errors
@@ -80,7 +80,7 @@ def _respect_locks(operation: Update, old: str, context: Context) -> Update:
     if not context.locked:
         return operation
     content, previous = operation.content, ""
-    for item in read_items(old):
+    for item in read_body(old):
         if context.is_locked(item.text):
             content = _insert(content, item.text, previous)
         previous = item.text
@@ -89,7 +89,7 @@ def _respect_locks(operation: Update, old: str, context: Context) -> Update:
 
 def _insert(content: str, locked: str, previous: str) -> str:
     """`content` with a locked line: in place of its variant, after its old neighbour, or first."""
-    items = read_items(content)
+    items = read_body(content)
     if any(item.text == locked for item in items):
         return content
     for item in items:
@@ -103,7 +103,7 @@ def _hold_ceiling(section: Section, outcome: Outcome, context: Context) -> Outco
     """Bring a list under 50 items and 3000 tokens; what leaves it is parked, closed issues are not."""
     if section not in CEILED:
         return outcome
-    items = [item for item in read_items(outcome.body) if not context.is_locked(item.text)]
+    items = [item for item in read_body(outcome.body) if not context.is_locked(item.text)]
     cut = hold_ceiling(outcome.body, _leaving_order(section, items))
     if not cut.removed:
         return outcome

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 
 from core.model import ParkedLine
 from core.text.anchors import coverage, is_covered
-from core.text.items import extract_items, read_items
 from core.text.normal_form import fresh_items
-from core.working_memory.bodies import add_items, has_sentinel, strip_sentinel
+from core.working_memory.bodies import add_items, has_sentinel, item_texts, read_body, strip_sentinel
 from core.working_memory.decisions import count, lines_were
 from core.working_memory.growth import SENTINEL, Zone, measure, take_in
 from core.working_memory.guards.corrections import is_corrected
@@ -32,7 +31,7 @@ def guard_facts(operation: Update | Append, old: str, parked: tuple[ParkedLine, 
         fresh = fresh_items(operation.items, old)
         return add_facts(old, parked, fresh, skipped=left_out(operation.items, fresh))
     content = strip_sentinel(operation.content)
-    old_items, new_items = extract_items(old), extract_items(content)
+    old_items, new_items = item_texts(old), item_texts(content)
     problem = _find_problem(old, content, len(old_items), len(new_items))
     if problem:
         fresh = fresh_items(new_items, old, rejected=True)
@@ -61,15 +60,15 @@ def _find_problem(old: str, new: str, old_count: int, new_count: int) -> str:
 
 def _consolidate(content: str, old: str, parked: tuple[ParkedLine, ...], context: Context) -> Outcome:
     """Replace the section, with every old fact that the new lines no longer say below them."""
-    new_items = extract_items(content)
+    new_items = item_texts(content)
     carried: list[str] = []
     corrected: list[str] = []
-    for item in read_items(old):
+    for item in read_body(old):
         if not is_covered(item.text, new_items):
             superseded = is_corrected(item.text, new_items, context.user_turns)
             (corrected if superseded else carried).append(item.alone)
     body = add_items(content, carried)
-    items = extract_items(body)
+    items = item_texts(body)
     waiting = tuple(line for line in parked if not is_covered(line.text, items))
     intake = take_in(body, park(waiting, corrected, ParkReason.SUPERSEDED), ())
     body = add_items(body, intake.entering)

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from core.model import ParkedLine
 from core.text.anchors import is_covered
-from core.text.items import extract_items, read_items
 from core.text.normal_form import fresh_items
 from core.text.paths import find_missing, find_paths
-from core.working_memory.bodies import add_items
+from core.working_memory.bodies import add_items, item_texts, read_body
 from core.working_memory.decisions import count, lines_were
 from core.working_memory.guards.outcome import Context, Outcome, appended, is_constraint, left_out
 from core.working_memory.operations import Append, Update
@@ -27,10 +26,10 @@ def guard_files(operation: Update | Append, old: str, parked: tuple[ParkedLine, 
     missing = find_missing(find_paths(old), operation.content)
     if missing:
         return _rescue(operation.content, old, parked, missing)
-    new_items = extract_items(operation.content)
+    new_items = item_texts(operation.content)
     carried = [
         item.alone
-        for item in read_items(old)
+        for item in read_body(old)
         if not find_paths(item.text) and is_constraint(item.text) and not is_covered(item.text, new_items)
     ]
     body = add_items(operation.content, carried)
@@ -46,7 +45,7 @@ def guard_files(operation: Update | Append, old: str, parked: tuple[ParkedLine, 
 
 def _rescue(content: str, old: str, parked: tuple[ParkedLine, ...], missing: Sequence[str]) -> Outcome:
     """Keep the old text; lines that hold a reference are added, others wait."""
-    asked = extract_items(content)
+    asked = item_texts(content)
     fresh = fresh_items(asked, old, rejected=True)
     added = [item for item in fresh if find_paths(item)]
     waiting = [item for item in fresh if not find_paths(item)]

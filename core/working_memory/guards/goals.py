@@ -6,10 +6,9 @@ user's own words, or removed by the user.
 
 from core.model import ParkedLine
 from core.text.anchors import is_covered
-from core.text.items import extract_items, read_items
 from core.text.keys import is_resolved
 from core.text.normal_form import fresh_items
-from core.working_memory.bodies import add_items
+from core.working_memory.bodies import add_items, item_texts, read_body
 from core.working_memory.decisions import count
 from core.working_memory.guards.corrections import is_corrected
 from core.working_memory.guards.outcome import Context, Outcome, appended, is_constraint, left_out, updated
@@ -25,10 +24,10 @@ def guard_goals(operation: Update | Append, old: str, parked: tuple[ParkedLine, 
         outcome = appended(old, fresh, parked)
         skipped = left_out(operation.items, fresh)
         return Outcome(operation=outcome.operation, body=outcome.body, parked=parked, skipped=skipped)
-    new_items = extract_items(operation.content)
+    new_items = item_texts(operation.content)
     carried: list[str] = []
     corrected: list[str] = []
-    for item in read_items(old):
+    for item in read_body(old):
         text = strip_tag(item.alone, CARRIED)
         if is_resolved(item.text) or not is_constraint(text) or is_covered(text, new_items):
             continue

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 
 from core.model import ParkedLine
 from core.text.anchors import is_reworded, polarity
-from core.text.items import BodyItem, extract_items, read_items
+from core.text.items import BodyItem
 from core.text.keys import is_duplicate, is_resolved, item_key
 from core.text.normal_form import fresh_items
-from core.working_memory.bodies import add_items, replace_item
+from core.working_memory.bodies import add_items, item_texts, read_body, replace_item
 from core.working_memory.decisions import count
 from core.working_memory.guards.outcome import Context, Outcome, left_out
 from core.working_memory.marks import RESTORED, add_tag, has_tag, strip_tag
@@ -55,7 +55,7 @@ def _append(items: Sequence[str], old: str, parked: tuple[ParkedLine, ...], cont
 
 def _find_open(body: str, text: str, context: Context) -> BodyItem | None:
     """The open issue that a resolved one names."""
-    for item in read_items(body):
+    for item in read_body(body):
         if not is_resolved(item.text) and not context.is_locked(item.text) and is_duplicate(text, item.text):
             return item
     return None
@@ -63,8 +63,8 @@ def _find_open(body: str, text: str, context: Context) -> BodyItem | None:
 
 def _restate(content: str, old: str, parked: tuple[ParkedLine, ...]) -> Outcome:
     """Replace the list; forgotten issues come back once and are parked the second time."""
-    old_items = read_items(old)
-    stays = match_issues([item.text for item in old_items], extract_items(content))
+    old_items = read_body(old)
+    stays = match_issues([item.text for item in old_items], item_texts(content))
     restored: list[str] = []
     dropped: list[str] = []
     for item, stay in zip(old_items, stays, strict=True):

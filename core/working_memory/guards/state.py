@@ -5,11 +5,10 @@ Pure.
 
 from core.model import ParkedLine
 from core.text.anchors import is_covered
-from core.text.items import extract_items
 from core.text.normal_form import fresh_items
 from core.text.sentences import split_sentences
 from core.text.tokens import estimate_tokens
-from core.working_memory.bodies import add_items
+from core.working_memory.bodies import add_items, item_texts
 from core.working_memory.decisions import lines_were
 from core.working_memory.guards.outcome import Context, Outcome, appended, is_constraint, left_out, updated
 from core.working_memory.marks import CARRIED, add_tag, has_tag, strip_tag
@@ -35,11 +34,11 @@ def guard_state(operation: Update | Append, old: str, parked: tuple[ParkedLine, 
 
 
 def _replace(content: str, old: str, parked: tuple[ParkedLine, ...]) -> Outcome:
-    new_items = extract_items(content)
+    new_items = item_texts(content)
     shrinks = _shrinks(old, content)
     carried: list[str] = []
     dropped: list[str] = []
-    for item in extract_items(old):
+    for item in item_texts(old):
         again = has_tag(item, CARRIED)
         if not again and not shrinks:
             continue

@@ -178,3 +178,14 @@ def test_value_corrected_in_the_users_own_words_replaces_the_old_line():
         ("keep costs below 2400 EUR", ParkReason.SUPERSEDED)
     ]
     assert "- [carried] keep costs below 2400 EUR" in merge(old, update).text
+
+
+def test_secret_disappears_from_old_text_new_items_and_parked_lines():
+    token = "gh" + "p_" + "a" * 36
+    old = render_document(filled(FACTS=[f"deploy key {token}", "port is 6432"]))
+    update = {"Open Issues": {"items": [f"rotate {token}"]}, "Timeline": f"used {token}"}
+    parked = {Section.ERRORS: (ParkedLine(text=f"pasted {token}", reason=ParkReason.CEILING),)}
+    result = merge(old, update, parked)
+    assert token not in repr(result)
+    assert "port is 6432" in result.text
+    assert "rotate" in result.document.bodies[Section.ISSUES]
