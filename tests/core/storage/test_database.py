@@ -111,6 +111,19 @@ def test_nobody_sees_half_a_write(tmp_path, write):
     other.close()
 
 
+def test_a_write_holds_the_store_from_its_first_statement(tmp_path, write):
+    """Else a write that reads first may find the store taken when it comes to write, and fail."""
+    other = apsw.Connection(str(tmp_path / "keepsake.db"))
+
+    def work(c):
+        names(c)
+        with pytest.raises(apsw.BusyError):
+            other.execute("BEGIN IMMEDIATE")
+
+    write(work)
+    other.close()
+
+
 def test_every_commit_is_flushed_to_the_disk(write):
     assert write(lambda c: (c.pragma("journal_mode"), c.pragma("synchronous"))) == ("wal", 2)  # 2: FULL
 
@@ -152,13 +165,9 @@ def test_two_stores_write_at_once_and_lose_nothing(tmp_path):
     path = tmp_path / "keepsake.db"
     use(path, add_conversation("shared"))
 
-    def read_then_write(c):  # a transaction that only turns into a write later must not find the store taken
-        assert conversations.get(c, SessionId("shared")) is not None
-        conversations.touch(c, SessionId("shared"), at=2.0)
-
     async def count_up(store, times):
         for _ in range(times):
-            await store.write(read_then_write)
+            await store.write(lambda c: conversations.touch(c, SessionId("shared"), at=2.0))
 
     async def run():
         one, two = Database(path), Database(path)
