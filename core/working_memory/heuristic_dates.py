@@ -50,6 +50,15 @@ def add_date(text: str, said_at: datetime | None, language: str) -> str:
     return text
 
 
+def add_day(text: str, day: str | None, language: str) -> str:
+    """Return the line with a day that it names in passing ("on Friday") behind it."""
+    rules = _load_day_rules(language)
+    folded = fold(text)
+    if day is None or rules is None or rules.dated.search(folded) or rules.month_day.search(folded):
+        return text
+    return text + rules.forms["day"].format(day[:10])
+
+
 def add_due(text: str, due: str | None, language: str) -> str:
     """Return the line with the day a commitment is due behind it, where the line does not name it."""
     rules = _load_day_rules(language)

@@ -28,7 +28,7 @@ def find_files(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said: 
     for reference in _references(turn, clauses):
         if len(lines) < MAX_LINES and not _holds("\n".join((held, *lines)), reference):
             line = _describe(reference, clauses)
-            lines.append(reference if line in said else line)
+            lines.append(reference if any(line in other for other in said) else line)
     versions = [version for version in _versions(clauses) if not _holds(held + "\n" + "\n".join(lines), version)]
     if versions:
         lines.append(", ".join(versions[:MAX_LINES]))

@@ -12,7 +12,7 @@ from core.model import Section
 from core.text.clauses import Clause, fold
 from core.text.due import find_due
 from core.text.statements import StatementKind, match_statement
-from core.working_memory.heuristic_dates import add_date, add_due
+from core.working_memory.heuristic_dates import add_date, add_day, add_due
 from core.working_memory.heuristic_model import Known, Proposal, TurnText
 from core.working_memory.heuristic_rules import Rules, load_line_rules
 from core.working_memory.heuristic_terms import find_nearest, find_terms, is_repeat, share
@@ -21,6 +21,8 @@ MAX_LINE_CHARS = 220
 MAX_FACTS, MAX_GOALS, MAX_ISSUES = 3, 2, 2  # a turn
 _NEEDED_SCORE = 2.0
 _DONE_SHARE = 0.5
+_SETTLED_SHARE = 0.4
+_DEED_SHARE = 0.75
 _ANSWER_SHARE = 0.75
 _DELIVERED_CHARS = 120  # a reply of this length did what was asked
 _LONG_CHARS = 80  # a clause of this length says what its last pronoun means
@@ -93,15 +95,19 @@ def _read(clauses: tuple[Clause, ...], said_at: datetime | None, reply: str) -> 
             used.add((clause.number, found.text))
             text = found.text
             if found.section is not Section.ISSUES:
-                text = _dated(text, clause, said_at)
+                text = _dated(text, found.section, clause, said_at)
             yield _Line(section=found.section, text=text, score=found.score, place=place, language=clause.language)
 
 
-def _dated(text: str, clause: Clause, said_at: datetime | None) -> str:
+def _dated(text: str, section: Section, clause: Clause, said_at: datetime | None) -> str:
+    """Return a line with the day behind it that its words mean."""
     statement = match_statement(clause, at=said_at)
     if statement is not None and statement.due is not None:
         return add_due(text, statement.due, clause.language)
-    return add_date(text, said_at, clause.language)
+    dated = add_date(text, said_at, clause.language)
+    if dated != text or section is not Section.GOALS or said_at is None:
+        return dated
+    return add_day(text, find_due(fold(text), said_at, clause.language), clause.language)
 
 
 def _plain_statement(clause: Clause, place: int) -> Iterable[_Line]:
@@ -181,9 +187,8 @@ def _fact(
     score = _score(clause, clauses, rules)
     if statement is not None:
         if statement.rule.endswith((".name", ".relation")):
-            return _Line(
-                section=Section.FACTS, text=_capital(clause.text), score=3.0, place=place, language=clause.language
-            )
+            text = _capital(_extend(clause, clauses, place, rules))
+            return _Line(section=Section.FACTS, text=text, score=3.0, place=place, language=clause.language)
         if statement.kind is StatementKind.COMMITMENT and not statement.rule.endswith(".date"):
             return None if score < _NEEDED_SCORE else _made(clause, clauses, place, rules, score)
         if rules.reaction.search(clause.words) and not rules.name.search(clause.text):
@@ -196,6 +201,7 @@ def _fact(
 
 def _made(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules, score: float) -> _Line | None:
     exact = rules.name.search(clause.text) is not None or match_statement(clause) is not None
+    exact = exact or any(rule.least < rules.least_content and rule.pattern.match(clause.words) for rule in rules.facts)
     text = _clear_text(clause, clauses, place, rules, least=1 if exact else None)
     return _Line(section=Section.FACTS, text=text, score=score, place=place, language=clause.language) if text else None
 
@@ -349,8 +355,11 @@ def _settled(
         return issues[-1]
     if rules.resolved.search(clause.words) and not clause.hedged:
         touched = [issue for issue in issues if find_terms(issue) & terms]
+        statement = match_statement(clause)
+        if statement is not None and statement.kind is StatementKind.DECISION:
+            return find_nearest(everything, touched, _DONE_SHARE, 1)
         asked = [issue for issue in touched if issue.endswith(("?", "？"))]
-        return find_nearest(everything, touched, _DONE_SHARE) or find_nearest(everything, asked, _DONE_SHARE, 1)
+        return find_nearest(everything, touched, _SETTLED_SHARE) or find_nearest(everything, asked, _DONE_SHARE, 1)
     if match_statement(clause) is None and not rules.number.search(clause.text) and not rules.name.search(clause.text):
         return None
     asked = [issue for issue in issues if issue.endswith(("?", "？"))]
@@ -367,5 +376,13 @@ def _finished(clause: Clause, terms: frozenset[str], goals: list[str], rules: Ru
         return None, ""
     for pattern, mark in ((rules.done, "done"), (rules.cancelled, "cancelled")):
         if pattern.search(clause.words):
-            return find_nearest(terms, goals, _DONE_SHARE), mark
+            return find_nearest(terms, goals, _DONE_SHARE) or _only_about(terms, goals), mark
+    if rules.deed.search(clause.words):
+        return find_nearest(terms, goals, _DEED_SHARE), "done"
     return None, ""
+
+
+def _only_about(terms: frozenset[str], goals: list[str]) -> str | None:
+    """Return the one goal that a short report ("the report is handed in") can mean."""
+    meant = [goal for goal in goals if share(terms, find_terms(goal)) >= _DONE_SHARE]
+    return meant[0] if len(meant) == 1 else None

@@ -19,6 +19,7 @@ class FactRule:
     pattern: re.Pattern[str]
     must: re.Pattern[str] | None  # somewhere in the sentence
     needs_number: bool
+    least: int  # content terms a line needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Rules:
     goals_except: re.Pattern[str]
     done: re.Pattern[str]
     cancelled: re.Pattern[str]
+    deed: re.Pattern[str]
     bare_done: re.Pattern[str]
     issues: re.Pattern[str]
     issue_questions: re.Pattern[str]
@@ -157,6 +159,7 @@ def load_line_rules(language: str) -> Rules | None:
         goals_except=goals.pattern("except"),
         done=words.pattern("done"),
         cancelled=words.pattern("cancelled"),
+        deed=words.pattern("deed"),
         bare_done=words.pattern("bare_done"),
         issues=issues.pattern("open"),
         issue_questions=issues.pattern("question"),
@@ -232,6 +235,17 @@ def _one(table: RuleTable, key: str) -> re.Pattern[str]:
     return re.compile(table.expand(table.text(key)) or r"(?!)")
 
 
+@cache
+def load_irregular_forms() -> dict[str, str]:
+    """Return the past forms, of all languages, whose stem does not show, by form."""
+    forms: dict[str, str] = {}
+    for table in load_rules("heuristics").values():
+        for pair in table.section("lines").texts("irregular"):
+            form, base = pair.split()
+            forms[form] = base
+    return forms
+
+
 def _longest_first(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(set(words), key=lambda word: (-len(word), word)))
 
@@ -243,6 +257,7 @@ def _fact_rule(table: RuleTable) -> FactRule:
         pattern=table.pattern("patterns"),
         must=table.pattern("must") if table.texts("must") else None,
         needs_number=table.flag("needs_number"),
+        least=int(table.number("least", 2)),
     )
 
 

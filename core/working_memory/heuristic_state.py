@@ -73,7 +73,8 @@ def _told_ask(text: str, clause: Clause, match: re.Match[str]) -> str:
     parts = {}
     for name in ("x", "y"):
         span = match.span(name) if name in match.re.groupindex and match[name] else (0, 0)
-        parts[name] = clause.text[slice(*span)].rstrip(_EDGES)
+        part = clause.text[slice(*span)].rstrip(_EDGES)
+        parts[name] = part[:1].lower() + part[1:] if span[0] == 0 and part[1:2].islower() else part
     return _cut(_own_voice(text.format(**parts)))
 
 

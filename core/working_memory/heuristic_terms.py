@@ -10,7 +10,7 @@ from functools import lru_cache
 from core.text.clauses import fold
 from core.text.rules import load_rules
 from core.text.wordlists import words as word_list
-from core.working_memory.heuristic_rules import load_stop_words
+from core.working_memory.heuristic_rules import load_irregular_forms, load_stop_words
 
 _TOKEN = re.compile(r"[\u3400-\u9fff]+|[^\W_\u3400-\u9fff]+(?:['.+#@/:-]+[^\W_\u3400-\u9fff]+)*[+#]*")
 _TAG = re.compile(r"^\s*(?:[-*]\s+)?(?:\[[\w ]+\]\s*)+|\s*[(（](?:week of |due )?\d{4}[^()（）]*[)）]$")
@@ -90,6 +90,7 @@ def find_nearest(terms: frozenset[str], lines: Sequence[str], least: float, leas
 
 
 def _stem(word: str) -> str:
+    word = load_irregular_forms().get(word, word)
     for ending in ("ings", "ing", "ies", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 4 and word.isalpha():
             return word[: -len(ending)].removesuffix("e")

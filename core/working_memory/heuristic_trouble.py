@@ -49,12 +49,12 @@ def _errors(text: str, clauses: tuple[Clause, ...], reported: bool, said_at: dat
     if rules is not None and len(text) < 100_000:
         pasted = [line.strip() for line in text.splitlines() if rules.error_lines.search(line)]
         for line in pasted[-MAX_LINES:]:
-            yield rules.log_stamp.sub("", line)[:MAX_CHARS]
+            yield rules.log_stamp.sub("", line)[:MAX_CHARS].rstrip(".。")
     for clause in clauses:
         own = load_line_rules(clause.language)
         if own is None or clause.question or clause.barred or own.not_error.search(clause.words):
             continue
-        if own.error_clauses.search(clause.words) and not own.never.search(clause.words):
+        if own.error_clauses.search(fold(clause.text)):
             line = _line(clause)
             if len(line) >= 6 and not own.vague_subject.match(clause.words):
                 yield add_date(line, said_at, clause.language)

@@ -22,6 +22,7 @@ from core.working_memory.heuristic_trouble import find_trouble
 
 __all__ = ["Known", "Proposal", "TurnText", "propose", "to_operations"]
 
+_WORDY_CHARS = 40  # a line of Files that says something, not a bare reference
 _SINGLE = (Section.TITLE, Section.STATE)
 
 
@@ -38,8 +39,12 @@ def propose(turn: TurnText, known: Known) -> tuple[Proposal, ...]:
     lines = find_lines(turn, clauses, known, said_at)
     trouble = find_trouble(turn, clauses, known, said_at)
     files = find_files(turn, clauses, known, [proposal.text for proposal in trouble])
-    named = {proposal.text for proposal in files}
-    proposals += [proposal for proposal in lines if proposal.section is not Section.FACTS or proposal.text not in named]
+    named = [proposal.text for proposal in files if " " in proposal.text or len(proposal.text) > _WORDY_CHARS]
+    proposals += [
+        proposal
+        for proposal in lines
+        if proposal.section is not Section.FACTS or not any(text in proposal.text for text in named)
+    ]
     proposals += trouble
     return _once([*proposals, *files])
 
