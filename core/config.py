@@ -88,7 +88,7 @@ def load_settings(file: Path, environment: Mapping[str, str]) -> Settings:
     """
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # what is wrong with the folder is said by its own check
         data = {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{file} cannot be read ({error}). Correct it, or move it away to start fresh.") from error
