@@ -2,8 +2,9 @@
 
 `role` is user or assistant; `timestamp` is ISO 8601 (UTC where no offset is given) or a number
 in s, ms, µs or ns since the epoch; a missing one is a second after the line before. Messages of
-one role in a row are one message. A line that cannot be read is reported by its number and the
-rest goes in. The file is streamed, never held whole.
+one role in a row are one message, unless more than ten minutes lie between two of the user's. A
+line that cannot be read is reported by its number and the rest goes in. The file is streamed,
+never held whole.
 """
 
 import json
@@ -55,7 +56,8 @@ def read_turns(path: Path, session_id: SessionId, report: Report) -> Iterator[Sa
     number = 0
     for line in _read_lines(path, report):
         if line.role is Role.USER:
-            if replies:
+            # days later is another turn, whether or not the one before was answered
+            if replies or (users and line.at - users[-1].at > LATE_S):
                 yield _join(users, replies, session_id, number)
                 number += 1
                 users, replies = [], []
@@ -94,7 +96,7 @@ def _read_lines(path: Path, report: Report) -> Iterator[_Line]:
                     text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
                     if not text:
                         continue
-                    line = _read_line(number, json.loads(text), previous_at=at)
+                    line = _read_line(number, _parse(text), previous_at=at)
                 except (ValueError, RecursionError, MessageError) as error:
                     report(number, _explain(error))
                     continue
@@ -102,6 +104,15 @@ def _read_lines(path: Path, report: Report) -> Iterator[_Line]:
                 yield line
     except OSError as error:
         raise TranscriptError(f"{path} cannot be read ({error.strerror or error}). Nothing was added.") from error
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError("not JSON") from error
+    except ValueError as error:  # Python reads no integer of thousands of digits
+        raise ValueError("a number in it is too long") from error
 
 
 def _read_line(number: int, value: Any, *, previous_at: float) -> _Line:
@@ -136,8 +147,6 @@ def read_time(stamp: object) -> float:
 
 
 def _explain(error: Exception) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return "not JSON"
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8"
     if isinstance(error, MessageError):

@@ -53,9 +53,12 @@ BAD = {
     "a time that is NaN": ('{"role": "user", "content": "x", "timestamp": NaN}', "timestamp"),
     "a time without end": ('{"role": "user", "content": "x", "timestamp": Infinity}', "timestamp"),
     "a huge time": (line("user", "x", 10**400), "timestamp"),
-    "an int of 6000 digits": (json.dumps({"role": "user", "content": "x"})[:-1] + ', "n": ' + "9" * 6000 + "}", ""),
+    "an int of 6000 digits": (
+        json.dumps({"role": "user", "content": "x"})[:-1] + ', "n": ' + "9" * 6000 + "}",
+        "too long",
+    ),
     "not UTF-8": (b'{"role": "user", "content": "\xff"}', "not UTF-8"),
-    "nested too deeply": ("[" * 200_000, ""),
+    "nested too deeply": ("[" * 200_000, "nested too deeply"),
 }
 
 
@@ -126,6 +129,12 @@ def test_messages_of_one_role_in_a_row_are_one(transcript):
         line("user", "e", 5),
     )  # fmt: skip
     assert read(path) == ([("a\n\nb", "c\n\nd"), ("e", "")], [])
+
+
+def test_a_message_after_a_long_silence_is_a_turn_of_its_own(transcript):
+    path = transcript(line("user", "a", 100), line("user", "b", 101 + LATE_S), line("assistant", "c", 110 + LATE_S))
+    assert read(path) == ([("a", ""), ("b", "c")], [])
+    assert turn_times(path) == [(100.0, 100.0), (101.0 + LATE_S, 110.0 + LATE_S)]
 
 
 def turn_times(path):
