@@ -184,7 +184,7 @@ def _fact(
     if rules.intro.match(clause.text):
         return _Line(section=Section.FACTS, text=clause.text, score=3.0, place=place, language=clause.language)
     statement = match_statement(clause, at=said_at)
-    score = _score(clause, clauses, rules)
+    score = _score(clause, _extend(clause, clauses, place, rules), rules)
     if statement is not None:
         if statement.rule.endswith((".name", ".relation")):
             text = _capital(_extend(clause, clauses, place, rules))
@@ -201,15 +201,16 @@ def _fact(
 
 def _made(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules, score: float) -> _Line | None:
     exact = rules.name.search(clause.text) is not None or match_statement(clause) is not None
+    exact = exact or add_date(clause.text, _SOME_DAY, clause.language) != clause.text
     exact = exact or any(rule.least < rules.least_content and rule.pattern.match(clause.words) for rule in rules.facts)
     text = _clear_text(clause, clauses, place, rules, least=1 if exact else None)
     return _Line(section=Section.FACTS, text=text, score=score, place=place, language=clause.language) if text else None
 
 
-def _score(clause: Clause, clauses: tuple[Clause, ...], rules: Rules) -> float:
-    """Say how much a clause is worth as a fact: its rule, and what it names and counts."""
-    named = rules.name.search(clause.text) is not None
-    counted = rules.number.search(clause.text) is not None
+def _score(clause: Clause, text: str, rules: Rules) -> float:
+    """Say how much a clause is worth as a fact: its rule, and what its line names and counts."""
+    named = rules.name.search(text) is not None
+    counted = rules.number.search(text) is not None
     best = 0.0
     for rule in rules.facts:
         if (rule.needs_number and not counted) or not rule.pattern.match(clause.words):
