@@ -14,7 +14,7 @@ from typing import TypeVar
 from core.archivist.boundaries import BoundaryRules, stamp_turn
 from core.archivist.twins import Twin, TwinWriter
 from core.config import LearningSettings
-from core.jobs import remembering
+from core.jobs import remembering, segmentation
 from core.jobs.embedder_slot import EmbedderSlot
 from core.jobs.remembering import Noticed, Situation, Vectors
 from core.model import BoundaryReason, Role, SegmentId, SessionId, TurnId
@@ -22,6 +22,7 @@ from core.redaction import redact
 from core.sessions.commit import update_counters
 from core.storage import conversations, episodic, memory_versions, outbox, segments, turns
 from core.storage.database import Connection, Database
+from core.storage.segments import SegmentRow
 
 T = TypeVar("T")
 
@@ -123,7 +124,8 @@ class TurnHook:
             max_gap_s=float(self._learning.max_time_gap_seconds),
             min_cosine=self._learning.min_cosine_similarity,
         )
-        noticed = await self._in_pool(lambda: remembering.notice(situation, vectors, rules))
+        confirm = self._learning.drift_confirm
+        noticed = await self._in_pool(lambda: remembering.notice(situation, vectors, rules, confirm_drift=confirm))
         return await self._database.write(lambda c: self._store(c, situation, vectors, noticed))
 
     def _store(
@@ -136,16 +138,15 @@ class TurnHook:
             table = episodic.add_signature(c, vectors.signature, vectors.dimension)
             pairs = zip(situation.rows, vectors.values, strict=True)
             episodic.put_vectors(c, table, [(row.id, value) for row, value in pairs if value])
-        remembering.store_segment(c, situation, noticed, now=now)
+        closed = segmentation.store(c, situation.open_segment, noticed.arrival, noticed.plan, now=now)
         memory_versions.add_pending(c, situation.session_id, situation.turn, noticed.lines)
-        turns.set_outcome(c, situation.turn, kept=noticed.kept, similarity=noticed.similarity)
-        conversations.set_language(c, situation.session_id, noticed.language)
+        turns.set_outcome(c, situation.turn, kept=noticed.kept, similarity=noticed.plan.similarity)
+        conversations.set_language(c, situation.session_id, noticed.arrival.language)
         if noticed.title:
             conversations.rename(c, situation.session_id, noticed.title, by_user=False)
         if noticed.preview:
             conversations.set_preview(c, situation.session_id, noticed.preview)
         pending, live = conversations.load_counters(c, situation.session_id)
-        closed = situation.open_segment.id if situation.open_segment and noticed.reason else None
         return Remembered(
             session_id=situation.session_id,
             turn=situation.turn,
@@ -155,18 +156,29 @@ class TurnHook:
             live_tokens=live,
         )
 
-    async def close_segment(self, segment: segments.SegmentRow, reason: BoundaryReason) -> bool:
-        """Close an open segment that no further turn will join."""
+    async def close_segment(self, segment: SegmentRow, reason: BoundaryReason) -> bool:
+        """Close an open segment that no further turn will join; a held drift stands (archivist.md section 5)."""
         texts, language = await self._database.read(
             lambda c: (
                 episodic.load_user_texts(c, segment.session_id, first=segment.first_turn, last=segment.last_turn),
-                conversations.load_language(c, segment.session_id),
+                conversations.load_language(c, segment.session_id) or "en",
             )
         )
-        title, summary = await self._in_pool(lambda: remembering.describe(texts, language or "en"))
-        return await self._database.write(
-            lambda c: segments.close(c, segment.id, closed_by=reason, title=title, summary=summary, now=self._clock())
-        )
+        held = segment.held is not None
+        before, last = (texts[:-1], texts[-1:]) if held else ((), texts)
+        named = await self._in_pool(lambda: [segmentation.name(part, language) for part in (before, last)])
+
+        def store(c: Connection) -> bool:
+            now, current = self._clock(), segments.get(c, segment.id)
+            if current is None or not current.is_open or current.last_turn != segment.last_turn:
+                return False  # a turn came in between, or another process closed it
+            if held:
+                current = segmentation.split_held(c, current, named[0], now=now)
+            return segments.close(
+                c, current.id, closed_by=reason, title=named[1].title, summary=named[1].summary, now=now
+            )
+
+        return await self._database.write(store)
 
     async def _in_pool(self, job: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._pool, job)

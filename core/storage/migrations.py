@@ -116,6 +116,11 @@ CREATE TABLE segments(
   centroid BLOB,
   vectors INTEGER NOT NULL DEFAULT 0,
   model TEXT,
+  held_turn INTEGER,
+  held_vector BLOB,
+  before_turn INTEGER,
+  before_end_ts REAL,
+  before_user_ts REAL,
   status TEXT NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'closed', 'summarised', 'stale')),
   created_at REAL NOT NULL,
   updated_at REAL NOT NULL

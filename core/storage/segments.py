@@ -7,37 +7,66 @@ from core.model import BoundaryReason, Segment, SegmentId, SessionId, TurnId
 from core.storage.database import Connection, Row
 
 _COLUMNS = """segment_id, session_id, first_turn, last_turn, start_ts, end_ts, last_user_ts, turn_count,
-  opened_by, gap_s, title, summary, centroid, vectors, model, status"""
+  opened_by, gap_s, title, summary, centroid, vectors, model, status,
+  held_turn, held_vector, before_turn, before_end_ts, before_user_ts"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """When the last message of a stretch arrived, and when its last reply ended (None: none did). In s."""
+
+    arrived: float
+    ended: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Centroid:
+    """The mean of a segment's user vectors: float32 little endian, how many, and whose model."""
+
+    vector: bytes | None
+    count: int
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """The segment's last turn, which may turn out to open the next one; `before` is how it stood without it."""
+
+    turn: TurnId
+    vector: bytes
+    times: Times
+    before: Times
+    before_turn: TurnId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentRow:
-    """A segment as the archivist works on it; `centroid` is float32 little endian."""
+    """A segment as the archivist works on it; `times` are those of its last turn."""
 
     id: SegmentId
     session_id: SessionId
     first_turn: TurnId
     last_turn: TurnId
-    start_ts: float
-    end_ts: float | None
-    last_user_ts: float
+    started_at: float
+    times: Times
     turn_count: int
     opened_by: BoundaryReason | None
     gap_s: float | None
     title: str
     summary: str
-    centroid: bytes | None
-    vectors: int
-    model: str | None
+    centroid: Centroid
+    held: Held | None
     is_open: bool
 
 
 def get_open(c: Connection, session_id: SessionId) -> SegmentRow | None:
+    """Return the conversation's open segment."""
     rows = c.execute(f"SELECT {_COLUMNS} FROM segments WHERE session_id = ? AND status = 'open'", (session_id,))
     return next((_read(row) for row in rows), None)
 
 
 def get(c: Connection, segment_id: SegmentId) -> SegmentRow | None:
+    """Return a segment."""
     rows = c.execute(f"SELECT {_COLUMNS} FROM segments WHERE segment_id = ?", (segment_id,))
     return next((_read(row) for row in rows), None)
 
@@ -46,13 +75,11 @@ def open_new(
     c: Connection,
     session_id: SessionId,
     turn: TurnId,
+    times: Times,
+    centroid: Centroid,
     *,
-    arrived: float,
-    reply_end: float | None,
     opened_by: BoundaryReason | None,
     gap_s: float | None,
-    centroid: bytes | None,
-    model: str | None,
     title: str,
     now: float,
 ) -> SegmentId:
@@ -63,8 +90,8 @@ def open_new(
         " opened_by, gap_s, centroid, vectors, model, title, created_at, updated_at)"
         " VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            segment_id, session_id, turn, arrived, reply_end, arrived, opened_by, gap_s, centroid,
-            int(centroid is not None), model, title, now, now,
+            segment_id, session_id, turn, times.arrived, times.ended, times.arrived, opened_by, gap_s,
+            centroid.vector, centroid.count, centroid.model, title, now, now,
         ),
     )  # fmt: skip
     return segment_id
@@ -72,23 +99,45 @@ def open_new(
 
 def append_turn(
     c: Connection,
-    segment_id: SegmentId,
+    segment: SegmentRow,
     turn: TurnId,
+    times: Times,
+    centroid: Centroid,
     *,
-    arrived: float,
-    reply_end: float | None,
-    centroid: bytes | None,
-    vectors: int,
-    model: str | None,
     title: str,
+    held: bool,
+    vector: bytes | None,
     now: float,
 ) -> None:
-    """Add a turn to the open segment."""
+    """Add a turn to the open segment; a held one can be split off again."""
     c.execute(
-        "UPDATE segments SET last_turn = ?, turn_count = turn_count + 1, last_user_ts = ?,"
-        " end_ts = coalesce(?, end_ts), centroid = ?, vectors = ?, model = ?, title = ?, updated_at = ?"
-        " WHERE segment_id = ? AND status = 'open'",
-        (turn, arrived, reply_end, centroid, vectors, model, title, now, segment_id),
+        "UPDATE segments SET before_turn = coalesce(last_turn, first_turn), before_end_ts = end_ts,"
+        " before_user_ts = last_user_ts, last_turn = ?, turn_count = turn_count + 1, last_user_ts = ?,"
+        " end_ts = coalesce(?, end_ts), centroid = ?, vectors = ?, model = ?, title = ?,"
+        " held_turn = ?, held_vector = ?, updated_at = ? WHERE segment_id = ? AND status = 'open'",
+        (
+            turn, times.arrived, times.ended, centroid.vector, centroid.count, centroid.model, title,
+            turn if held else None, vector if held else None, now, segment.id,
+        ),
+    )  # fmt: skip
+
+
+def release(c: Connection, segment_id: SegmentId, centroid: Centroid) -> None:
+    """Let the held turn join for good."""
+    c.execute(
+        "UPDATE segments SET held_turn = NULL, held_vector = NULL, centroid = ?, vectors = ?, model = ?"
+        " WHERE segment_id = ?",
+        (centroid.vector, centroid.count, centroid.model, segment_id),
+    )
+
+
+def shrink(c: Connection, segment: SegmentRow) -> None:
+    """Take the held turn out again."""
+    c.execute(
+        "UPDATE segments SET last_turn = CASE WHEN before_turn > first_turn THEN before_turn END,"
+        " turn_count = turn_count - 1, end_ts = before_end_ts, last_user_ts = before_user_ts,"
+        " held_turn = NULL, held_vector = NULL WHERE segment_id = ?",
+        (segment.id,),
     )
 
 
@@ -132,13 +181,12 @@ def load_all(c: Connection, session_id: SessionId) -> tuple[Segment, ...]:
         _read(row)
         for row in c.execute(f"SELECT {_COLUMNS} FROM segments WHERE session_id = ? ORDER BY first_turn", (session_id,))
     ]
-    curve = [
-        (turn, similarity)
-        for turn, similarity in c.execute(
+    curve = list(
+        c.execute(
             "SELECT turn, similarity FROM turns WHERE session_id = ? AND similarity IS NOT NULL ORDER BY turn",
             (session_id,),
         )
-    ]
+    )
     return tuple(
         Segment(
             id=row.id,
@@ -146,8 +194,8 @@ def load_all(c: Connection, session_id: SessionId) -> tuple[Segment, ...]:
             first_turn=row.first_turn,
             last_turn=row.last_turn,
             turn_count=row.turn_count,
-            started_at=row.start_ts,
-            ended_at=row.end_ts,
+            started_at=row.started_at,
+            ended_at=row.times.ended,
             is_open=row.is_open,
             opened_by=row.opened_by,
             gap_s=row.gap_s,
@@ -163,22 +211,31 @@ def _read(row: Row) -> SegmentRow:
     (
         segment_id, session_id, first_turn, last_turn, start_ts, end_ts, last_user_ts, turn_count,
         opened_by, gap_s, title, summary, centroid, vectors, model, status,
+        held_turn, held_vector, before_turn, before_end_ts, before_user_ts,
     ) = row  # fmt: skip
+    times = Times(arrived=last_user_ts, ended=end_ts)
+    held = None
+    if held_turn is not None:
+        held = Held(
+            turn=TurnId(held_turn),
+            vector=held_vector,
+            times=times,
+            before=Times(arrived=before_user_ts, ended=before_end_ts),
+            before_turn=TurnId(before_turn),
+        )
     return SegmentRow(
         id=SegmentId(segment_id),
         session_id=SessionId(session_id),
         first_turn=TurnId(first_turn),
         last_turn=TurnId(first_turn if last_turn is None else last_turn),
-        start_ts=start_ts,
-        end_ts=end_ts,
-        last_user_ts=last_user_ts,
+        started_at=start_ts,
+        times=times,
         turn_count=turn_count,
         opened_by=None if opened_by is None else BoundaryReason(opened_by),
         gap_s=gap_s,
         title=title,
         summary=summary,
-        centroid=centroid,
-        vectors=vectors,
-        model=model,
+        centroid=Centroid(vector=centroid, count=vectors, model=model),
+        held=held,
         is_open=status == "open",
     )
