@@ -42,7 +42,7 @@ def split_items(text: str) -> tuple[str, ...]:
     if len(lines) > 1 and all(is_marked(line) for line in lines):
         return extract_items("\n".join(lines))
     item = clean_item(text)
-    return (item,) if item else ()
+    return extract_items(render_item(item)) if item else ()
 
 
 def clean_item(text: str) -> str:

@@ -131,7 +131,7 @@ def _rank(section: Section, units: list[str]) -> list[int]:
     if section in _NEWEST_FIRST:
         order.reverse()
     if section is Section.FACTS:
-        order.sort(key=lambda i: not any(anchor.hard for anchor in find_anchors(units[i])))
+        order.sort(key=lambda i: not find_anchors(units[i]).hard)
     return order
 
 

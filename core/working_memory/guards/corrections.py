@@ -31,7 +31,7 @@ def _differs_in_one_value(old: str, new: str) -> bool:
 
 
 def _values(text: str) -> set[str]:
-    return {anchor.text for anchor in find_anchors(text) if anchor.hard}
+    return {anchor.text for anchor in find_anchors(text).hard}
 
 
 def _without_values(text: str) -> str:

@@ -50,7 +50,7 @@ def _find_problem(old: str, new: str, old_count: int, new_count: int) -> str:
             "so the facts stay and only what is new was added."
         )
     share = coverage(strip_sentinel(old), new)
-    if share < LEAST_COVERAGE:
+    if share is not None and share < LEAST_COVERAGE:
         return (
             f"The update kept only {int(share * 100)} % of the names, numbers and dates, "
             "so the facts stay and only what is new was added."
@@ -64,12 +64,12 @@ def _consolidate(content: str, old: str, parked: tuple[ParkedLine, ...], context
     carried: list[str] = []
     corrected: list[str] = []
     for item in read_body(old):
-        if not is_covered(item.text, new_items):
+        if not is_covered(item.text, new_items, old):
             superseded = is_corrected(item.text, new_items, context.user_turns)
             (corrected if superseded else carried).append(item.alone)
     body = add_items(content, carried)
     items = item_texts(body)
-    waiting = tuple(line for line in parked if not is_covered(line.text, items))
+    waiting = tuple(line for line in parked if not is_covered(line.text, items, old))
     intake = take_in(body, park(waiting, corrected, ParkReason.SUPERSEDED), ())
     body = add_items(body, intake.entering)
     if measure(body).zone is Zone.STOPPED and intake.zone is Zone.STOPPED and intake.parked:

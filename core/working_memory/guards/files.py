@@ -30,7 +30,7 @@ def guard_files(operation: Update | Append, old: str, parked: tuple[ParkedLine, 
     carried = [
         item.alone
         for item in read_body(old)
-        if not find_paths(item.text) and is_constraint(item.text) and not is_covered(item.text, new_items)
+        if not find_paths(item.text) and is_constraint(item.text) and not is_covered(item.text, new_items, old)
     ]
     body = add_items(operation.content, carried)
     reason = f"{lines_were(len(carried)).capitalize()} missing from the new text and kept below it."

@@ -29,7 +29,7 @@ def guard_goals(operation: Update | Append, old: str, parked: tuple[ParkedLine, 
     corrected: list[str] = []
     for item in read_body(old):
         text = strip_tag(item.alone, CARRIED)
-        if is_resolved(item.text) or not is_constraint(text) or is_covered(text, new_items):
+        if is_resolved(item.text) or not is_constraint(text) or is_covered(text, new_items, old):
             continue
         (corrected if is_corrected(text, new_items, context.user_turns) else carried).append(text)
     body = add_items(operation.content, [add_tag(text, CARRIED) for text in carried])

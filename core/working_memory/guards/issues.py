@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from core.model import ParkedLine
-from core.text.anchors import is_reworded, polarity
+from core.text.anchors import content_terms, find_anchors, is_present, polarity, prepare
 from core.text.items import BodyItem
 from core.text.keys import is_duplicate, is_resolved, item_key
 from core.text.normal_form import fresh_items
+from core.text.terms import count_present
 from core.working_memory.bodies import add_items, item_texts, read_body, replace_item
 from core.working_memory.decisions import count
 from core.working_memory.guards.outcome import Context, Outcome, left_out
@@ -135,7 +136,15 @@ def _is_bounded(key: str, text: str, start: int) -> bool:
 
 
 def _rewords(old: str, new: str) -> bool:
-    return is_reworded(item_key(old), item_key(new), LEAST_TERMS)
+    """All hard anchors and most content terms are there, with equal negations and no opposite."""
+    target = prepare(new)
+    terms, hard = content_terms(old), find_anchors(old).hard
+    if not (terms or hard) or not all(is_present(anchor, target) for anchor in hard):
+        return False
+    if count_present(terms, content_terms(new)) < LEAST_TERMS * len(terms):
+        return False
+    ours, theirs = polarity(old), polarity(new)
+    return ours.negations == theirs.negations and not ours.opposes(theirs)
 
 
 def _explain(restored: int, dropped: int) -> str:

@@ -77,4 +77,4 @@ def left_out(asked: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
 
 def is_constraint(item: str) -> bool:
     """Say whether an item holds a hard anchor or an obligation."""
-    return polarity(item).obligation or any(anchor.hard for anchor in find_anchors(item))
+    return polarity(item).obligation or bool(find_anchors(item).hard)

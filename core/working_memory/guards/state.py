@@ -44,7 +44,7 @@ def _replace(content: str, old: str, parked: tuple[ParkedLine, ...]) -> Outcome:
             continue
         text = strip_tag(item, CARRIED)
         for sentence in [text] if again else split_sentences(text):
-            if is_constraint(sentence) and not is_covered(sentence, new_items):
+            if is_constraint(sentence) and not is_covered(sentence, new_items, old):
                 (dropped if again else carried).append(sentence)
     body = add_items(content, [add_tag(text, CARRIED) for text in carried])
     outcome = updated(body, park(parked, dropped, ParkReason.DROPPED_TWICE))

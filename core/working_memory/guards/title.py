@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.model import ParkedLine
-from core.text.anchors import stem
 from core.text.evidence import is_placeholder
 from core.text.items import strip_marker
 from core.text.keys import normalise
+from core.text.terms import stem
 from core.text.wordlists import words
 from core.working_memory.document import make_safe
 from core.working_memory.guards.outcome import Context, Outcome, kept, updated

@@ -2,14 +2,15 @@
 
 import json
 
-from core.text.anchors import is_covered
-from core.text.normal_form import fresh_items
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.model import ParkedLine, Section
+from core.text.anchors import is_covered
 from core.text.items import extract_items
 from core.text.keys import is_resolved, item_key
+from core.text.normal_form import fresh_items
+from core.text.paths import find_paths
 from core.text.tokens import estimate_tokens
 from core.working_memory.document import EMPTY, parse_document, render_document
 from core.working_memory.growth import DOCUMENT_TOKENS, STOP_ITEMS, STOP_TOKENS, measure
@@ -70,7 +71,7 @@ def test_protected_items_never_vanish(section, items, operation):
     for item in extract_items(document.bodies[section]):
         if section is Section.ISSUES and is_resolved(item):
             continue
-        if section is Section.FILES and "/" not in item:
+        if section is Section.FILES and not find_paths(item):
             continue
         assert says(after, item) or is_covered(item, after) or _matches_issue(section, item, after), (item, after)
 
