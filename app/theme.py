@@ -7,7 +7,7 @@ with places for colours and lengths). Widgets that paint themselves ask `Look` f
 import re
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -99,9 +99,11 @@ class Look(QObject):
         self.mode = ThemeMode.SYSTEM
         self.zoom_percent = 100
         self.theme = self._themes["light"]
-        self.style_number = 0  # grows with every change, so that a view can tell that it is stale
+        self._worn = False
+        self._cache: dict[str, str] = {}
+        self._hints = app.styleHints()  # kept: what it hands out dies with this wrapper
         app.setStyle("Fusion")
-        app.styleHints().colorSchemeChanged.connect(self._on_system_change)
+        self._hints.colorSchemeChanged.connect(self._on_system_change)
 
     def apply(self, *, mode: ThemeMode | None = None, zoom_percent: int | None = None) -> None:
         """Take a theme or zoom, or put on the present ones for the first time."""
@@ -109,7 +111,7 @@ class Look(QObject):
         if zoom_percent is not None:
             self.zoom_percent = min(MAX_ZOOM_PERCENT, max(MIN_ZOOM_PERCENT, zoom_percent))
         scheme = {ThemeMode.LIGHT: Qt.ColorScheme.Light, ThemeMode.DARK: Qt.ColorScheme.Dark}
-        self._app.styleHints().setColorScheme(scheme.get(self.mode, Qt.ColorScheme.Unknown))
+        self._hints.setColorScheme(scheme.get(self.mode, Qt.ColorScheme.Unknown))
         self._wear()
 
     def colour(self, name: str) -> QColor:
@@ -119,6 +121,12 @@ class Look(QObject):
     def code_colour(self, kind: str) -> QColor:
         """A colour of code by kind of token."""
         return QColor(self.theme.code.get(kind, self.theme.colours["text"]))
+
+    def cached(self, name: str, make: Callable[[], str]) -> str:
+        """A text that depends on theme and zoom only, made once for each look."""
+        if name not in self._cache:
+            self._cache[name] = make()
+        return self._cache[name]
 
     def px(self, length: float) -> int:
         """A design length in device-independent pixels at the present zoom."""
@@ -142,17 +150,21 @@ class Look(QObject):
     @property
     def motion(self) -> bool:
         """Whether things may move: not when the system asks for reduced motion."""
-        hints = self._app.styleHints().accessibility()
+        hints = self._hints.accessibility()
         return bool(hints.motionPreference() != Qt.MotionPreference.ReducedMotion)
 
     def _wear(self) -> None:
         dark = self.mode is ThemeMode.DARK or (
-            self.mode is ThemeMode.SYSTEM and self._app.styleHints().colorScheme() is Qt.ColorScheme.Dark
+            self.mode is ThemeMode.SYSTEM and self._hints.colorScheme() is Qt.ColorScheme.Dark
         )
-        self.theme = self._themes["dark" if dark else "light"]
-        self.style_number += 1
-        self._app.setPalette(make_palette(self.theme))
-        self._app.setFont(self.font(14))
+        theme = self._themes["dark" if dark else "light"]
+        if theme is not self.theme or not self._worn:
+            self.theme = theme
+            self._app.setPalette(make_palette(theme))
+        if self.font(14) != self._app.font():
+            self._app.setFont(self.font(14))
+        self._worn = True
+        self._cache.clear()
         self._app.setStyleSheet(fill_sheet(self._sheet, self.theme, self.zoom_percent))
         self.changed.emit()
 

@@ -81,10 +81,12 @@ class ChatPresenter:
         self._sending = False
         self._creating = False  # the conversation that opens is the one being written to
         self._draft: tuple[SessionId, str] | None = None  # not yet saved
-        self._draft_timer: asyncio.Task[None] | None = None
+        self._draft_timer: asyncio.TimerHandle | None = None
 
     async def aclose(self) -> None:
         """Save the draft, end what runs; the view is not touched afterwards."""
+        if self._draft_timer is not None:
+            self._draft_timer.cancel()
         try:
             await asyncio.wait_for(self._flush_draft(), 1.0)
         except (CoreError, TimeoutError):
@@ -150,7 +152,8 @@ class ChatPresenter:
         self._draft = (self._session, text)
         if self._draft_timer is not None:
             self._draft_timer.cancel()
-        self._draft_timer = self._tasks.start(self._save_draft_later())
+        loop = asyncio.get_running_loop()
+        self._draft_timer = loop.call_later(DRAFT_PAUSE_S, self._save_draft)
 
     def last_reply(self) -> str:
         """The text of the newest reply, for copying."""
@@ -254,9 +257,9 @@ class ChatPresenter:
     def _is_busy(self) -> bool:
         return any(m.status in RUNNING for m in self._messages[-2:])
 
-    async def _save_draft_later(self) -> None:
-        await asyncio.sleep(DRAFT_PAUSE_S)
-        await self._flush_draft()
+    def _save_draft(self) -> None:
+        self._draft_timer = None
+        self._tasks.start(self._flush_draft())
 
     async def _flush_draft(self) -> None:
         draft, self._draft = self._draft, None

@@ -46,6 +46,7 @@ class ConversationsPresenter:
         self._refresher = Refresher(self._tasks, self._reload)
         self._conversations: tuple[Conversation, ...] = ()
         self._deleted: list[SessionId] = []
+        self._shown: Conversation | None = None
         self.selected: SessionId | None = None
 
     async def start(self, wanted: SessionId | None = None) -> None:
@@ -72,13 +73,13 @@ class ConversationsPresenter:
             return
         self.selected = session_id
         self._view.select(session_id)
-        self._on_open(self.find(session_id))
+        self._show(self.find(session_id))
 
     def new(self) -> None:
         """Open an empty conversation: the open one if it has no message yet, else a new one."""
         current = self.find(self.selected)
         if current is not None and current.turn_count == 0:
-            self._on_open(current)
+            self._show(current)
         else:
             self._tasks.start(self._create())
 
@@ -138,6 +139,10 @@ class ConversationsPresenter:
         self.selected = session_ids[-1]
         await self._reload()
 
+    def _show(self, conversation: Conversation | None) -> None:
+        self._shown = conversation
+        self._on_open(conversation)
+
     def _neighbour(self, session_id: SessionId) -> SessionId | None:
         """Which conversation to open when one goes: the next below, else the one above."""
         ids = [c.id for c in self._conversations]
@@ -146,12 +151,11 @@ class ConversationsPresenter:
         return rest[min(at, len(rest) - 1)] if rest else None
 
     async def _reload(self, *, first: bool = False) -> None:
-        before = self.find(self.selected)
         self._conversations = await self._store.list_conversations()
         current = self.find(self.selected)
         if current is None and self._conversations:
             current = max(self._conversations, key=lambda c: c.updated_at)
         self.selected = current.id if current else None
         self._view.show_conversations(self._conversations, self.selected)
-        if first or current != before:
-            self._on_open(current)
+        if first or current != self._shown:
+            self._show(current)

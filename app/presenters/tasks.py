@@ -28,6 +28,7 @@ class Tasks:
         task = asyncio.get_running_loop().create_task(self._guard(work, report or self._report))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        task.add_done_callback(lambda _task: work.close())  # cancelled before its first step
         return task
 
     async def aclose(self) -> None:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-MAX_OPEN_CHARS = 6_000  # an open block longer than this is cut, or each update would parse it all again
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)")
+MAX_OPEN_CHARS = 1_600  # a longer open list is cut at its last item: parsing it all takes 5 ms
+MAX_PROSE_CHARS = 4_000  # a longer open paragraph is cut, though that shows as a new paragraph
+_FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})[ \t]*([^\n`]*)")
 _SAFE_LINK = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
 _PLAIN_TAGS = {
     "em": "i", "strong": "b", "s": "s", "blockquote": "blockquote", "bullet_list": "ul", "ordered_list": "ol",
@@ -75,7 +76,9 @@ class MarkdownStream:
 
     def __init__(self) -> None:
         self._open = ""  # text of the block that may still change
+        self._tail: tuple[Block, ...] = ()  # the open block as it was last handed out
         self._fence: str | None = None  # the marker that closes the open code block
+        self._indent = re.compile("")
         self._language = ""
         self._code: list[str] = []
 
@@ -83,27 +86,41 @@ class MarkdownStream:
         """Take more text; return the newly finished blocks and the tail."""
         self._open += text
         finished: list[Block] = []
+        new_lines = "\n" in text
         while True:
             if self._fence is not None:
                 if not self._take_code(finished):
                     return Rendered(tuple(finished), (self._code_tail(),))
-                continue
-            tokens = _parser().parse(self._open)
-            tops = [i for i, t in enumerate(tokens) if t.level == 0 and t.nesting >= 0 and t.map]
-            if not tops:
-                return Rendered(tuple(finished), ())
-            start = (tokens[tops[-1]].map or [0])[0]
-            cut = self._cut_at(tokens, start)
-            lines = _lines(self._open)
-            if cut == start:
-                finished += _blocks(tokens[: tops[-1]])
-            else:
-                finished += _blocks(_parser().parse("".join(lines[:cut])))
-            self._open = "".join(lines[cut:])
+                new_lines = True
+            if new_lines:
+                self._settle(finished)
+                new_lines = False
             if not self._enter_fence():
-                if len(self._open) > MAX_OPEN_CHARS * 2:
-                    finished += self._force_cut()
-                return Rendered(tuple(finished), tuple(_blocks(_parser().parse(self._open))))
+                break
+        tokens = _parser().parse(self._open)
+        if len(self._open) > MAX_PROSE_CHARS:
+            finished += self._force_cut()
+            tokens = _parser().parse(self._open)
+        self._tail = tuple(_blocks(tokens))
+        return Rendered(tuple(finished), self._tail)
+
+    def _settle(self, finished: list[Block]) -> None:
+        """Finish all blocks but the last of the complete lines.
+
+        The line that is still arriving does not count: `*` may look like a list and become `**bold**`.
+        """
+        complete = self._open[: self._open.rfind("\n") + 1]
+        tokens = _parser().parse(complete)
+        tops = [i for i, t in enumerate(tokens) if t.level == 0 and t.nesting >= 0 and t.map]
+        if not tops:
+            return
+        start = (tokens[tops[-1]].map or [0])[0]
+        cut = self._cut_at(tokens, start)
+        if cut > 0:
+            lines = _lines(self._open)
+            same = cut == start
+            finished += _blocks(tokens[: tops[-1]] if same else _parser().parse("".join(lines[:cut])))
+            self._open = "".join(lines[cut:])
 
     def finish(self) -> Rendered:
         """The text is complete: everything becomes final."""
@@ -111,8 +128,7 @@ class MarkdownStream:
             code = self._code_tail()
             self._fence, self._code, self._open = None, [], ""
             return Rendered((code,), ())
-        blocks = tuple(_blocks(_parser().parse(self._open)))
-        self._open = ""
+        blocks, self._open, self._tail = self._tail, "", ()
         return Rendered(blocks, ())
 
     def _cut_at(self, tokens: "Sequence[Token]", start: int) -> int:
@@ -136,7 +152,8 @@ class MarkdownStream:
         match = _FENCE.fullmatch(first.rstrip())
         if not match or not newline:
             return False
-        self._fence, info = match.groups()
+        indent, self._fence, info = match.groups()
+        self._indent = re.compile(rf" {{0,{len(indent)}}}")  # as much is not part of the code
         self._language = info.split()[0].lower() if info.split() else ""
         self._code, self._open = [], rest
         return True
@@ -154,7 +171,7 @@ class MarkdownStream:
                 finished.append(Code("".join(self._code).rstrip("\n"), self._language))
                 self._fence, self._code, self._open = None, [], "".join(lines[i + 1 :])
                 return True
-            self._code.append(line)
+            self._code.append(self._indent.sub("", line, count=1))
         self._open = ""
         return False
 
@@ -213,7 +230,8 @@ def _tag_html(token: "Token") -> str:
             return ""
         return "</p>" if closing else "<p>"
     if kind == "heading":
-        return f"</{token.tag}>" if closing else f"<{token.tag}>"
+        # As a paragraph: Qt enlarges its own heading tags on top of any style.
+        return "</p>" if closing else f'<p class="{token.tag}">'
     if kind == "link":
         if closing:
             return "</a>"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
@@ -23,6 +23,8 @@ def make_label(text: str = "", kind: str = "body", *, wrap: bool = False) -> QLa
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setProperty("kind", kind)
     label.setWordWrap(wrap)
+    if kind == "chip":
+        label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
     return label
 
 
@@ -97,21 +99,52 @@ class ElidedLabel(QLabel):
         self.setToolTip(self._whole if fitting != self._whole else "")
 
 
+class _Column(QWidget):
+    """The content of a `Scroll`: as wide as the pane, as tall as its layout needs at that width."""
+
+    resized = Signal()
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.resized.emit()
+        return done
+
+
 class Scroll(QScrollArea):
-    """A vertical scroll area around a column of widgets."""
+    """A vertical scroll area around a column of widgets.
+
+    Qt's own resizing goes by size hints, which for wrapped text are those of another width; this asks
+    the layout for the height at the width there is.
+    """
 
     def __init__(self, look: Look, *, margins: int = 12, spacing: int = 10) -> None:
         super().__init__()
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.content = make_named("scrolled")
-        self.column = QVBoxLayout(self.content)
+        self._content = _Column()
+        self._content.setObjectName("scrolled")
+        self._content.resized.connect(self.fit)
+        self.column = QVBoxLayout(self._content)
         side = look.px(margins)
         self.column.setContentsMargins(side, side, side, side)
         self.column.setSpacing(look.px(spacing))
         self.column.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.setWidget(self.content)
+        self.setWidget(self._content)
+
+    def fit(self) -> None:
+        """Give the content the height it needs; the scroll position stays where it can."""
+        for _ in range(2):  # a scroll bar that appears makes the pane narrower
+            width = self.viewport().width()
+            height = self.column.heightForWidth(width) if self.column.hasHeightForWidth() else 0
+            height = max(height, self.column.sizeHint().height() if not height else 0)
+            self._content.resize(width, max(height, self.viewport().height()))
+            if self.viewport().width() == width:
+                break
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit()
 
 
 class Mark(QWidget):

@@ -36,6 +36,7 @@ class BlocksView(QWidget):
         self._tail: list[_View] = []
         self._rest = ""
         self._height: tuple[int, int] = (-1, 0)
+        self._settled: tuple[int, int, int] = (-1, 0, 0)  # width, how many blocks stand, where they end
         self.text = ""  # all of it, as given
 
     @property
@@ -48,6 +49,7 @@ class BlocksView(QWidget):
         for view in (*self._done, *self._tail):
             _discard(view)
         self._done, self._tail, self._stream = [], [], MarkdownStream()
+        self._settled = (-1, 0, 0)
         self.text = text
         shown, self._rest = cut_page(clean(text))
         self._add(shown)
@@ -77,7 +79,7 @@ class BlocksView(QWidget):
         """Take the present theme and zoom."""
         for view in (*self._done, *self._tail):
             view.restyle()
-        self._height = (-1, 0)
+        self._height, self._settled = (-1, 0), (-1, 0, 0)
 
     def height_for(self, width: int) -> int:
         """The height at this width; places the blocks."""
@@ -88,14 +90,19 @@ class BlocksView(QWidget):
     def natural_width(self, limit: int) -> int:
         """The width of the longest line, at most `limit`."""
         widths = [v.natural_width(limit) for v in self._done if isinstance(v, ProseView)]
+        self._height, self._settled = (-1, 0), (-1, 0, 0)  # measuring laid them out for another width
         return max(widths, default=limit)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.height_for(self.width())
 
     def _place(self, width: int) -> int:
-        y, gap = 0, self._look.px(GAP)
-        for view in (*self._done, *self._tail):
+        """Place the blocks; those above the last finished one stand already if the width is the same."""
+        gap = self._look.px(GAP)
+        settled, y = (self._settled[1], self._settled[2]) if self._settled[0] == width else (0, 0)
+        for i, view in enumerate((*self._done[settled:], *self._tail), start=settled):
+            if i == len(self._done) - 1:
+                self._settled = (width, i, y)  # neighbouring prose may still join the last one
             height = view.height_for(width)
             y += gap if y else 0
             view.setGeometry(0, y, width, height)

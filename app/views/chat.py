@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QUrl, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.models.conversations import UNTITLED
@@ -84,7 +85,7 @@ class ChatPane(QWidget):
     def show_model(self, status: ModelStatus) -> None:
         """Name the model in the header."""
         self.model_chip.setText(status.name)
-        self.model_chip.setVisible(bool(status.name))
+        self._fit_header()
         self.model_chip.setToolTip(status.detail)
 
     def show_messages(self, messages: Sequence[Message], has_earlier: bool) -> None:
@@ -135,6 +136,14 @@ class ChatPane(QWidget):
     def _on_chip(self) -> None:
         if self._conversation is not None:
             self.remember_requested.emit(not self._conversation.remember)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_header()
+
+    def _fit_header(self) -> None:
+        """Where there is little room, the title is worth more than the model's name."""
+        self.model_chip.setVisible(bool(self.model_chip.text()) and self.width() >= self._look.px(520))
 
     def _on_look(self) -> None:
         px = self._look.px

@@ -1,7 +1,9 @@
 """A code block in its own frame: language and Copy at the top right, colours once it is complete."""
 
+import math
+
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextDocument, QWheelEvent
+from PySide6.QtGui import QFontMetricsF, QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextDocument, QWheelEvent
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from app.rendering.code import Span, highlight
@@ -77,7 +79,7 @@ class CodeView(QFrame):
         self._edit.document().setDocumentMargin(0)
         self._edit.setUndoRedoEnabled(False)
         self._edit.setAccessibleName("Code")
-        self._label = make_label("", "small")
+        self._label = make_label("", "muted")
         self._label.setParent(self)
         self._copy = make_button("Copy", "link", self._on_copy, name="Copy this code")
         self._copy.setParent(self)
@@ -112,13 +114,19 @@ class CodeView(QFrame):
         self._place()
 
     def height_for(self, width: int) -> int:
-        """The height all lines need; a bar for long lines adds to it."""
+        """The height all lines need; a heading row or a bar for long lines adds to it."""
         look = self._look
-        spacing = self._edit.fontMetrics().lineSpacing()
+        spacing = math.ceil(QFontMetricsF(self._edit.font()).lineSpacing())
         longest = max((len(line) for line in self._text.split("\n")), default=0)
         wide = longest * self._edit.fontMetrics().averageCharWidth() > width - look.px(24)
         bar = look.px(12) if wide else 0
-        return spacing * (self._text.count("\n") + 1) + look.px(22) + bar
+        return self._head(width) + spacing * (self._text.count("\n") + 1) + look.px(20) + bar
+
+    def _head(self, width: int) -> int:
+        """The height of a row for label and Copy, if the first line does not leave room beside it."""
+        first = len(self._text.partition("\n")[0]) * self._edit.fontMetrics().averageCharWidth()
+        label = self._label.sizeHint().width() + self._copy.sizeHint().width()
+        return self._look.px(20) if first + label + self._look.px(44) > width else 0
 
     def resizeEvent(self, event: object) -> None:
         self._place()
@@ -130,10 +138,12 @@ class CodeView(QFrame):
         self._copy.setGeometry(width - copy.width() - look.px(8), top, copy.width(), copy.height())
         left = self._copy.x() - label.width() - look.px(2)
         self._label.setGeometry(left, top, label.width(), copy.height())
-        room = width - look.px(24)
-        if "\n" not in self._text:  # one line stands beside the label, more run under it
-            room = min(room, left - look.px(16)) if self._text else room
-        self._edit.setGeometry(look.px(12), look.px(10), max(40, room), self.height() - look.px(14))
+        head = self._head(width)
+        self._edit.setGeometry(
+            look.px(12), look.px(10) + head, max(40, width - look.px(24)), self.height() - look.px(14) - head
+        )
+        self._label.raise_()
+        self._copy.raise_()
 
     def _on_copy(self) -> None:
         self.copy_requested.emit(self._text)

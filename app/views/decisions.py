@@ -42,7 +42,7 @@ class DecisionNote(QFrame):
         """Show what was decided, or nothing if no update has been made."""
         headline, reason = guard_summary(decisions)
         if not headline and not reason and cause:
-            reason = cause if cause.endswith(".") else f"Updated: {cause}."
+            reason = f"Last update: {cause[0].lower()}{cause[1:].rstrip('.')}."
         self._headline, self._reason = headline, reason
         self._decisions = tuple(decisions)
         self.setVisible(bool(headline or reason))

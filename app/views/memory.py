@@ -229,6 +229,7 @@ class MemoryTab(QWidget):
         self._versions_row = QHBoxLayout(self._versions)
         for widget, stretch in ((self._version_label, 0), (self.slider, 1), (self._newest_label, 0)):
             self._versions_row.addWidget(widget, stretch)
+        self._versions_row.addStretch(0)
         self.note = DecisionNote(look)
         self.area = Scroll(look)
         self.area.setAccessibleName("Working Memory")
@@ -304,7 +305,8 @@ class MemoryTab(QWidget):
             self.slider.setRange(min(1, memory.newest), memory.newest)
             self.slider.setValue(memory.version)
             blocker.unblock()
-        self.slider.setEnabled(memory.newest > 1)
+        self.slider.setVisible(memory.newest > 1)
+        self._newest_label.setVisible(memory.newest > 1)
 
     def _show_footer(self) -> None:
         memory = self._memory

@@ -195,7 +195,7 @@ class MessageView(QWidget):
         if can_copy:
             size = self._copy.sizeHint()
             y += look.px(3)
-            self._copy.setGeometry(-look.px(3), y, size.width(), size.height())
+            self._copy.setGeometry(0, y, size.width(), size.height())
             y += size.height()
         self._frame = QRectF(-look.px(10), top - look.px(6), width + look.px(20), y - top + look.px(12))
         return y

@@ -25,8 +25,8 @@ def prose_css(look: Look, size: float = 14) -> str:
     return f"""
 p {{ margin: 0px 0px {gap}px 0px; {line} }} li {{ margin-bottom: {look.px(3)}px; {line} }} li p {{ margin: 0px; }}
 ul, ol {{ margin: 0px 0px {gap}px 0px; }}
-h1 {{ {heading} {points(size + 4)} }} h2 {{ {heading} {points(size + 2)} }} h3 {{ {heading} {points(size + 1)} }}
-h4, h5, h6 {{ {heading} {points(size)} }}
+.h1 {{ {heading} {points(size + 4)} }} .h2 {{ {heading} {points(size + 2)} }} .h3 {{ {heading} {points(size + 1)} }}
+.h4, .h5, .h6 {{ {heading} {points(size)} }}
 a {{ color: {theme.colours["accent"]}; }}
 code {{ {code} background-color: {theme.colours["code"]}; }}
 pre {{ {code} background-color: {theme.colours["code"]}; margin: {look.px(4)}px 0px; }}
@@ -45,7 +45,9 @@ class ProseView(QTextBrowser):
         self._size = size
         self._html = ""
         self._plain: str | None = None
-        self._measured: tuple[int, int] = (-1, 0)
+        self._dressed = False
+        self._measured: tuple[int, int] = (-1, 0)  # width and the height for it
+        self._natural: tuple[int, int] = (-1, 0)  # limit and the natural width within it
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setOpenLinks(False)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -77,6 +79,7 @@ class ProseView(QTextBrowser):
 
     def restyle(self) -> None:
         """Take the present theme and zoom."""
+        self._dressed = False
         self._fill()
 
     def height_for(self, width: int) -> int:
@@ -84,24 +87,28 @@ class ProseView(QTextBrowser):
         if self._measured[0] != width:
             document = self.document()
             document.setTextWidth(width)
-            self._measured = (width, math.ceil(document.size().height()) - self._last_margin())
+            if document.size().width() != width:
+                document.setTextWidth(width)  # the first layout takes the widget's width instead
+            self._measured = (width, math.ceil(document.size().height()))
         return self._measured[1]
 
     def natural_width(self, limit: int) -> int:
         """The width of the longest line, at most `limit`."""
-        document = self.document()
-        document.setTextWidth(limit)
-        self._measured = (-1, 0)
-        return min(limit, math.ceil(document.idealWidth()) + 1)
+        if self._natural[0] != limit:
+            document = self.document()
+            document.setTextWidth(limit)
+            if document.size().width() != limit:
+                document.setTextWidth(limit)
+            self._natural = (limit, min(limit, math.ceil(document.idealWidth()) + 1))
+            self._measured = (-1, 0)
+        return self._natural[1]
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()  # the pane around it scrolls
 
     def _fill(self) -> None:
-        document = self.document()
-        document.setDefaultFont(self._look.font(self._size))
-        document.setIndentWidth(self._look.px(22))
-        document.setDefaultStyleSheet(prose_css(self._look, self._size))
+        if not self._dressed:
+            self._dress()
         if self._plain is None:
             self.setHtml(self._html)
         else:
@@ -111,10 +118,21 @@ class ProseView(QTextBrowser):
                 LINE_PX * self._size / 14 * self._look.zoom_percent / 100,
                 QTextBlockFormat.LineHeightTypes.MinimumHeight.value,
             )
-            cursor = QTextCursor(document)
+            cursor = QTextCursor(self.document())
             cursor.select(QTextCursor.SelectionType.Document)
             cursor.mergeBlockFormat(form)
-        self._measured = (-1, 0)
+        self._measured = self._natural = (-1, 0)
 
-    def _last_margin(self) -> int:
-        return int(self.document().lastBlock().blockFormat().bottomMargin())
+    def _dress(self) -> None:
+        """Fonts and styles: costly, and the same until theme or zoom change."""
+        self._dressed = True
+        document = self.document()
+        font = self._look.font(self._size)
+        self.setFont(font)  # the document takes its font from the widget
+        self.ensurePolished()
+        document.setDefaultFont(font)
+        document.setIndentWidth(self._look.px(22))
+        if self._plain is None:
+            document.setDefaultStyleSheet(
+                self._look.cached(f"prose {self._size}", lambda: prose_css(self._look, self._size))
+            )

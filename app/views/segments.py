@@ -101,7 +101,7 @@ class SegmentCard(QWidget):
         card = QFrame()
         card.setProperty("kind", "card")
         self._title = make_label("", "line", wrap=True)
-        self._state = make_label("", "muted")
+        self._state = make_label("", "kept")
         self._when = make_label("", "muted", wrap=True)
         self._why = make_label("", "muted", wrap=True)
         self._summary = make_label("", "line", wrap=True)

@@ -118,6 +118,7 @@ class Transcript(QScrollArea):
         if self._placing:
             return
         self._placing = True
+        self._place_timer.stop()
         anchor = self._anchor()
         look, width = self._look, self.viewport().width()
         side = max(look.px(SIDE), (width - look.px(MAX_COLUMN)) // 2)
@@ -125,7 +126,8 @@ class Transcript(QScrollArea):
         y = look.px(TOP)
         for view in self._order:
             height = view.height_for(inner)
-            view.setGeometry(side, y, inner, height)
+            if view.geometry().getRect() != (side, y, inner, height):
+                view.setGeometry(side, y, inner, height)
             y += height + look.px(SPACING)
         self._column.resize(width, max(y, self.viewport().height()))
         bar = self.verticalScrollBar()
@@ -176,6 +178,7 @@ class Transcript(QScrollArea):
 
     def _make(self, message: Message) -> None:
         view = MessageView(self._look, message, time.time(), self._column)
+        view.setGeometry(0, -10_000, 10, 10)  # not placed yet: must not be taken for what is on screen
         self._views[message.id] = view
         self._order = [self._views[m.id] for m in self._wanted if m.id in self._views]
         view.copy_requested.connect(self.copy_requested)

@@ -7,9 +7,12 @@ from app.theme import Look
 from app.views.base import Mark, make_label
 
 _FIRST = (
-    ("Stays here", "Conversations and memory are files in {folder}. Nothing is sent anywhere."),
+    ("Private", "Conversations and memory are files in {folder}. Nothing is sent anywhere."),
     ("Remembers", "What is worth keeping appears at the right while you chat, each line with the turn it came from."),
-    ("Undoes", "Every change to memory is recorded and can be taken back. “Temporary” keeps a conversation out of it."),
+    (
+        "Reversible",
+        "Every change to memory is recorded and can be taken back. “Temporary” keeps a conversation out of it.",
+    ),
 )
 
 

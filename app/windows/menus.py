@@ -118,7 +118,9 @@ class Menus(QObject):
 
 
 def _keys_of(action: QAction) -> str:
-    return "  ".join(k.toString(QKeySequence.SequenceFormat.NativeText) for k in action.shortcuts()[:2])
+    keys = [k.toString(QKeySequence.SequenceFormat.NativeText) for k in action.shortcuts()]
+    # Standard keys bring the named keys of old keyboards along ("New"); nobody looks for those.
+    return "  ".join([k for k in keys if "+" in k or len(k) <= 3][:2])
 
 
 def window_facts(window: "MainWindow") -> list[tuple[str, str]]:

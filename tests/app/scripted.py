@@ -61,9 +61,7 @@ class ScriptedEngine:
     def add(self, title: str, *, id: str = "", **fields: object) -> Conversation:
         """Put a conversation in."""
         session = SessionId(id or f"s{next(self._ids)}")
-        base = Conversation(
-            id=session, title=title, preview="", created_at=self.now, updated_at=self.now, turn_count=0
-        )
+        base = Conversation(id=session, title=title, preview="", created_at=self.now, updated_at=self.now, turn_count=0)
         self.conversations[session] = conversation = replace(base, **fields)  # type: ignore[arg-type]
         self.messages.setdefault(session, [])
         return conversation
@@ -140,9 +138,7 @@ class ScriptedEngine:
         self._maybe_fail()
         turn = TurnId(next(self._ids))
         user = self._message(session_id, turn, Role.USER, text, self.now)
-        reply = replace(
-            self._message(session_id, turn, Role.ASSISTANT, "", self.now), status=MessageStatus.WAITING
-        )
+        reply = replace(self._message(session_id, turn, Role.ASSISTANT, "", self.now), status=MessageStatus.WAITING)
         self.messages[session_id] += [user, reply]
         count = self.conversations[session_id].turn_count + 1
         self._replace(session_id, turn_count=count)

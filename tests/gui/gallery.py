@@ -42,9 +42,7 @@ DAY = 86_400.0
 
 def line(text: str, state: LineState, *turns: int, locked: bool = False) -> MemoryLine:
     origin = Origin.RESTORED if state is LineState.RESTORED else Origin.HEURISTIC
-    return MemoryLine(
-        text=text, origin=origin, state=state, turns=tuple(TurnId(t) for t in turns), locked=locked
-    )
+    return MemoryLine(text=text, origin=origin, state=state, turns=tuple(TurnId(t) for t in turns), locked=locked)
 
 
 def sample_memory(session: SessionId, now: float) -> WorkingMemory:
@@ -250,9 +248,19 @@ async def prepare(state: str, engine: ScriptedEngine, window: MainWindow, desk: 
     if state == "long":
         session = SessionId("pg")
         engine.add_turn(session, "x" * 1_000_000, "Long **reply** " * 20_000)
-        engine.add_turn(session, "مرحبا كيف حالك؟ \x00\x07 😀👨‍👩‍👧 \ud800 end", "שלום *עולם* ok \u202e abc\n\n> quote\n\n| a | b |\n|--|--|\n| 1 | 2 |")
+        engine.add_turn(
+            session,
+            "مرحبا كيف حالك؟ \x00\x07 😀👨‍👩‍👧 \ud800 end",
+            "שלום *עולם* ok \u202e abc\n\n> quote\n\n| a | b |\n|--|--|\n| 1 | 2 |",
+        )
         engine.add_turn(session, "stopped?", "half of a", status=MessageStatus.INTERRUPTED)
-        engine.add_turn(session, "fails?", "", status=MessageStatus.FAILED, error="The model stopped: out of memory. Your message is kept; send it again.")
+        engine.add_turn(
+            session,
+            "fails?",
+            "",
+            status=MessageStatus.FAILED,
+            error="The model stopped: out of memory. Your message is kept; send it again.",
+        )
         from core.changes import Changes
 
         engine.publish(Changes(everything=True))
