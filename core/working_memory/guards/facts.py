@@ -11,13 +11,13 @@ section is modelled on; exactly at a limit passes.
 from collections.abc import Sequence
 
 from core.model import ParkedLine
-from core.text.anchors import coverage, is_covered
+from core.text.anchors import coverage
 from core.text.normal_form import fresh_items
 from core.working_memory.bodies import add_items, has_sentinel, item_texts, read_body, strip_sentinel
 from core.working_memory.decisions import count, lines_were
 from core.working_memory.growth import SENTINEL, Zone, measure, take_in
 from core.working_memory.guards.corrections import is_corrected
-from core.working_memory.guards.outcome import Context, Outcome, kept, left_out
+from core.working_memory.guards.outcome import Context, NewText, Outcome, kept, left_out
 from core.working_memory.operations import KEEP, Append, Operation, Update
 from core.working_memory.parked import ParkReason, park
 
@@ -61,15 +61,16 @@ def _find_problem(old: str, new: str, old_count: int, new_count: int) -> str:
 def _consolidate(content: str, old: str, parked: tuple[ParkedLine, ...], context: Context) -> Outcome:
     """Replace the section, with every old fact that the new lines no longer say below them."""
     new_items = item_texts(content)
+    new_text = NewText(new_items, old)
     carried: list[str] = []
     corrected: list[str] = []
     for item in read_body(old):
-        if not is_covered(item.text, new_items, old):
+        if not new_text.says(item.text):
             superseded = is_corrected(item.text, new_items, context.user_turns)
             (corrected if superseded else carried).append(item.alone)
     body = add_items(content, carried)
-    items = item_texts(body)
-    waiting = tuple(line for line in parked if not is_covered(line.text, items, old))
+    whole = NewText(item_texts(body), old)
+    waiting = tuple(line for line in parked if not whole.says(line.text))
     intake = take_in(body, park(waiting, corrected, ParkReason.SUPERSEDED), ())
     body = add_items(body, intake.entering)
     if measure(body).zone is Zone.STOPPED and intake.zone is Zone.STOPPED and intake.parked:

@@ -6,12 +6,11 @@ Pure. A rewrite that names all of them is accepted; one that loses some only add
 from collections.abc import Sequence
 
 from core.model import ParkedLine
-from core.text.anchors import is_covered
 from core.text.normal_form import fresh_items
 from core.text.paths import find_missing, find_paths
 from core.working_memory.bodies import add_items, item_texts, read_body
 from core.working_memory.decisions import count, lines_were
-from core.working_memory.guards.outcome import Context, Outcome, appended, is_constraint, left_out
+from core.working_memory.guards.outcome import Context, NewText, Outcome, appended, is_constraint, left_out
 from core.working_memory.operations import Append, Update
 from core.working_memory.parked import ParkReason, park
 
@@ -26,11 +25,11 @@ def guard_files(operation: Update | Append, old: str, parked: tuple[ParkedLine, 
     missing = find_missing(find_paths(old), operation.content)
     if missing:
         return _rescue(operation.content, old, parked, missing)
-    new_items = item_texts(operation.content)
+    new_text = NewText(item_texts(operation.content), old)
     carried = [
         item.alone
         for item in read_body(old)
-        if not find_paths(item.text) and is_constraint(item.text) and not is_covered(item.text, new_items, old)
+        if not find_paths(item.text) and is_constraint(item.text) and not new_text.says(item.text)
     ]
     body = add_items(operation.content, carried)
     reason = f"{lines_were(len(carried)).capitalize()} missing from the new text and kept below it."

@@ -5,13 +5,12 @@ user's own words, or removed by the user.
 """
 
 from core.model import ParkedLine
-from core.text.anchors import is_covered
 from core.text.keys import is_resolved
 from core.text.normal_form import fresh_items
 from core.working_memory.bodies import add_items, item_texts, read_body
 from core.working_memory.decisions import count
 from core.working_memory.guards.corrections import is_corrected
-from core.working_memory.guards.outcome import Context, Outcome, appended, is_constraint, left_out, updated
+from core.working_memory.guards.outcome import Context, NewText, Outcome, appended, is_constraint, left_out, updated
 from core.working_memory.marks import CARRIED, add_tag, strip_tag
 from core.working_memory.operations import Append, Update
 from core.working_memory.parked import ParkReason, park
@@ -25,11 +24,12 @@ def guard_goals(operation: Update | Append, old: str, parked: tuple[ParkedLine, 
         skipped = left_out(operation.items, fresh)
         return Outcome(operation=outcome.operation, body=outcome.body, parked=parked, skipped=skipped)
     new_items = item_texts(operation.content)
+    new_text = NewText(new_items, old)
     carried: list[str] = []
     corrected: list[str] = []
     for item in read_body(old):
         text = strip_tag(item.alone, CARRIED)
-        if is_resolved(item.text) or not is_constraint(text) or is_covered(text, new_items, old):
+        if is_resolved(item.text) or not is_constraint(text) or new_text.says(text):
             continue
         (corrected if is_corrected(text, new_items, context.user_turns) else carried).append(text)
     body = add_items(operation.content, [add_tag(text, CARRIED) for text in carried])

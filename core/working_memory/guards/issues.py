@@ -87,6 +87,12 @@ def _restate(content: str, old: str, parked: tuple[ParkedLine, ...]) -> Outcome:
 def match_issues(old: Sequence[str], new: Sequence[str]) -> list[bool]:
     """Say for each old issue whether a new one, each used once, still names it."""
     stays, free = [False] * len(old), list(new)
+    by_key = {item_key(item): item for item in reversed(free)}
+    for i, text in enumerate(old):  # most issues are simply still there
+        found = by_key.get(item_key(text))
+        if found in free and is_duplicate(found, text):
+            stays[i] = True
+            free.remove(found)
     tests: tuple[Callable[[str, str], bool], ...] = (_is_same, _contains, _rewords)
     for test in tests:
         for i, text in enumerate(old):

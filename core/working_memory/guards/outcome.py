@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from core.model import ParkedLine
-from core.text.anchors import find_anchors, polarity
-from core.text.keys import item_key
+from core.text.anchors import find_anchors, is_covered, polarity
+from core.text.keys import KeyIndex, item_key
 from core.working_memory.bodies import add_items
 from core.working_memory.operations import KEEP, Append, Operation, Update
 
@@ -50,6 +50,19 @@ class Guard(Protocol):
 
 
 NO_CONTEXT = Context()
+
+
+class NewText:
+    """The items of a new text, asked again and again whether they still say an old one."""
+
+    def __init__(self, items: Sequence[str], old_body: str) -> None:
+        self._items = items
+        self._index = KeyIndex(items)
+        self._old_body = old_body
+
+    def says(self, item: str) -> bool:
+        """Say whether an old item is covered; the cheap comparison goes first."""
+        return self._index.holds(item) or is_covered(item, self._items, self._old_body)
 
 
 def kept(old: str, parked: tuple[ParkedLine, ...], reason: str = "", skipped: Sequence[str] = ()) -> Outcome:

@@ -4,13 +4,12 @@ Pure.
 """
 
 from core.model import ParkedLine
-from core.text.anchors import is_covered
 from core.text.normal_form import fresh_items
 from core.text.sentences import split_sentences
 from core.text.tokens import estimate_tokens
 from core.working_memory.bodies import add_items, item_texts
 from core.working_memory.decisions import lines_were
-from core.working_memory.guards.outcome import Context, Outcome, appended, is_constraint, left_out, updated
+from core.working_memory.guards.outcome import Context, NewText, Outcome, appended, is_constraint, left_out, updated
 from core.working_memory.marks import CARRIED, add_tag, has_tag, strip_tag
 from core.working_memory.operations import Append, Update
 from core.working_memory.parked import ParkReason, park
@@ -34,7 +33,7 @@ def guard_state(operation: Update | Append, old: str, parked: tuple[ParkedLine, 
 
 
 def _replace(content: str, old: str, parked: tuple[ParkedLine, ...]) -> Outcome:
-    new_items = item_texts(content)
+    new_text = NewText(item_texts(content), old)
     shrinks = _shrinks(old, content)
     carried: list[str] = []
     dropped: list[str] = []
@@ -44,7 +43,7 @@ def _replace(content: str, old: str, parked: tuple[ParkedLine, ...]) -> Outcome:
             continue
         text = strip_tag(item, CARRIED)
         for sentence in [text] if again else split_sentences(text):
-            if is_constraint(sentence) and not is_covered(sentence, new_items, old):
+            if is_constraint(sentence) and not new_text.says(sentence):
                 (dropped if again else carried).append(sentence)
     body = add_items(content, [add_tag(text, CARRIED) for text in carried])
     outcome = updated(body, park(parked, dropped, ParkReason.DROPPED_TWICE))

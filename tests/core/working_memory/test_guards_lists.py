@@ -81,7 +81,7 @@ def test_resolution_is_set_at_the_place_of_a_nested_issue():
         (["call Bea", "call Bea"], ["call Bea"], [True, False]),
         (["call Bea", "call Bea tonight"], ["call Bea tonight"], [False, True]),
         (["CI"], ["CI is red"], [True]),
-        (["pay the rent on 5 May"], ["the May rent of 5 May is to be paid"], [True]),
+        (["pay the rent on 5 May"], ["the rent: pay it to Ana on 5 May"], [True]),
         (["给供应商回邮件"], ["今天给供应商回邮件（催过）"], [True]),
         (["Refund order 5512"], ["Refund order 55123"], [False]),
     ],
