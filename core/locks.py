@@ -111,6 +111,19 @@ def read_owner(path: Path) -> int | None:
     return int(text) if text.isdigit() else None
 
 
+def is_running(pid: int) -> bool:
+    """Whether a process of this machine has this id; True as well where that cannot be told."""
+    if os.name == "nt":
+        return True  # there, os.kill ends the process whatever the signal
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def _write_pid(descriptor: int) -> None:
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.ftruncate(descriptor, 0)

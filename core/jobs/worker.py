@@ -12,10 +12,11 @@ from core.changes import Changes
 from core.errors import CoreError
 from core.jobs.memory_entries import MemoryKeeper, Said
 from core.jobs.turn_hook import Remembered, TurnHook
+from core.locks import is_running
 from core.model import BoundaryReason, Role, SessionId, TurnId
 from core.sessions.commit import Committed, Committer
 from core.storage import episodic, outbox, queue, segments, turns
-from core.storage.database import Database
+from core.storage.database import Connection, Database
 from core.storage.outbox import OutboxRow
 from core.storage.queue import Job
 
@@ -51,6 +52,7 @@ class Worker:
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._idle = asyncio.Event()
+        self._took_over = False
         self.problems: dict[str, str] = {}  # step -> what failed last, in words
 
     def start(self) -> None:
@@ -96,6 +98,10 @@ class Worker:
 
     async def drain(self) -> None:
         """Do all that is due."""
+        if not self._took_over:
+            # a turn that a killed process has leased must not be overtaken by the turns after it
+            await self._database.write(_release_leases)
+            self._took_over = True
         while True:
             waiting = await self._database.read(turns.load_waiting)
             for turn in waiting:
@@ -212,3 +218,14 @@ class Worker:
         if self.problems.get(step, "") != text:
             self.problems[step] = text
             self._publish(Changes(status=True))
+
+
+def _release_leases(c: Connection) -> None:
+    """End the leases of processes that no longer run."""
+    outbox.release(c, _is_gone)
+    queue.release(c, _is_gone)
+
+
+def _is_gone(owner: str) -> bool:
+    pid = owner.rpartition("-")[2]
+    return pid.isdigit() and not is_running(int(pid))

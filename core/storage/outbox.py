@@ -5,6 +5,7 @@ step, so each step is done at least once, in turn order within a conversation, a
 exactly once.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.model import SessionId, TurnId
@@ -61,6 +62,15 @@ def claim_turn(c: Connection, turn: TurnId, owner: str, *, now: float) -> bool:
     if held is None:
         c.execute("UPDATE outbox SET owner = ?, lease_until = ? WHERE turn = ?", (owner, now + LEASE_S, turn))
     return held is None
+
+
+def release(c: Connection, is_gone: Callable[[str], bool]) -> None:
+    """End the leases of owners that are gone: what they left can go on at once."""
+    owners = [owner for (owner,) in c.execute("SELECT DISTINCT owner FROM outbox WHERE owner IS NOT NULL")]
+    c.executemany(
+        "UPDATE outbox SET owner = NULL, lease_until = 0 WHERE owner = ?",
+        [(owner,) for owner in owners if is_gone(owner)],
+    )
 
 
 def finish(c: Connection, turn: TurnId, step: str) -> bool:

@@ -1,6 +1,7 @@
 """Archives and the durable job queue: rows with a lease, so that app and jobs share the work."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +85,15 @@ def claim_job(c: Connection, owner: str, *, now: float) -> Job | None:
             for i, kind, session_id, payload, attempts in rows
         ),
         None,
+    )
+
+
+def release(c: Connection, is_gone: Callable[[str], bool]) -> None:
+    """End the leases of owners that are gone: their jobs can be taken at once."""
+    owners = [owner for (owner,) in c.execute("SELECT DISTINCT owner FROM jobs WHERE owner IS NOT NULL")]
+    c.executemany(
+        "UPDATE jobs SET owner = NULL, lease_until = 0 WHERE owner = ?",
+        [(owner,) for owner in owners if is_gone(owner)],
     )
 
 

@@ -69,6 +69,15 @@ def test_a_turn_is_claimed_whole_unless_another_has_a_step(write, chat):
     assert write(lambda c: outbox.claim_turn(c, turn, "app", now=LEASE_S)) is True
 
 
+def test_what_a_dead_owner_left_goes_on_at_once(write, chat):
+    turn = write(lambda c: add_turn(c, chat))
+    assert claim(write, "dead") == (turn, REMEMBER)
+    assert claim(write, "alive") == (turn, TWIN)
+    write(lambda c: outbox.release(c, lambda owner: owner == "dead"))
+    assert claim(write, "heir") == (turn, REMEMBER)
+    assert claim(write, "heir's child") is None  # what the living one has stays its own
+
+
 def test_finishing_says_whether_it_was_still_to_do(write, chat):
     turn = write(lambda c: add_turn(c, chat))
     assert write(lambda c: outbox.finish(c, turn, TWIN)) is True

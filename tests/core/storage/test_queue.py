@@ -56,6 +56,16 @@ def test_a_lease_keeps_others_away_until_it_ends(write, chat):
     assert claim(write, "heir", now=LEASE_S).attempts == 2
 
 
+def test_what_a_dead_owner_left_goes_on_at_once(write, chat):
+    write(lambda c: conversations.add(c, SessionId("other"), at=1.0))
+    add(write, "1", number=1)
+    add(write, "2", "other", number=2)
+    assert [claim(write, owner).payload["number"] for owner in ("dead", "alive")] == [1, 2]
+    write(lambda c: queue.release(c, lambda owner: owner == "dead"))
+    assert claim(write, "heir").payload == {"number": 1}
+    assert claim(write, "heir's child") is None
+
+
 def test_a_failed_job_comes_back_after_a_while(write, chat):
     add(write, "k")
     fail(write, claim(write, now=100.0), 100.0)
