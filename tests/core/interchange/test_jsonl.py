@@ -174,6 +174,9 @@ TIMES = {
     "microseconds": (1683554160_000_000, 1683554160.0),
     "nanoseconds": (1683554160_000_000_000, 1683554160.0),
     "zero": (0, 0.0),
+    "the smallest milliseconds": (10**11, 1e8),
+    "the smallest microseconds": (10**14, 1e8),
+    "the smallest nanoseconds": (10**17, 1e8),
 }
 
 
