@@ -1,0 +1,144 @@
+"""How soon the window is there, and how long its event loop stalls while a reply streams.
+
+    python -m benchmarks.responsiveness [--runs N] [--no-stalls] [--json]
+
+`window_interactive_s`: from the start of the process to the first paint on an empty store, median
+of N runs on a warm machine; floor: an empty QMainWindow with the same Qt modules in a process of
+the same interpreter. `stall_p99_ms`, `stall_max_ms`: by how much the real window is late with a
+timer of one millisecond while the real model streams at full speed and memory follows; floor: the
+same window at rest beside a process that spins. Windows are shown under Xvfb where there is one.
+"""
+
+import argparse
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.common import ROOT, Measure, make_parser, print_result, say
+from benchmarks.screen import open_screen
+
+WAIT_S = 240.0
+EMPTY_WINDOW = """
+import json
+{imports}
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QMainWindow
+
+class Window(QMainWindow):
+    def paintEvent(self, event):
+        QTimer.singleShot(0, ready)
+
+def ready():
+    print(json.dumps({{"window_ms": 0}}), flush=True)
+
+app = QApplication([])
+window = Window()
+window.resize(1280, 800)
+window.show()
+app.exec()
+"""
+
+
+def find_qt_modules() -> list[str]:
+    """Return the Qt modules that the app imports."""
+    pattern = re.compile(r"^\s*(?:from|import) PySide6\.(\w+)", re.MULTILINE)
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "app").rglob("*.py"))
+    return sorted({name for text in sources for name in pattern.findall(text)})
+
+
+def start_window(command: list[str], environment: dict[str, str]) -> tuple[float, float]:
+    """Start a window; returns the s until it says that it is there, by our clock and by its own (0: no own)."""
+    begun = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        took_s = time.perf_counter() - begun
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    if not line:
+        raise RuntimeError(f"{command} ended without a window")
+    return took_s, float(json.loads(line)["window_ms"]) / 1000
+
+
+def measure_start(folder: Path, environment: dict[str, str], runs: int) -> Measure:
+    """Start the empty window and ours in turn; the first of each only warms the machine."""
+    imports = "\n".join(f"import PySide6.{name}" for name in find_qt_modules())
+    empty = [sys.executable, "-c", EMPTY_WINDOW.format(imports=imports)]
+    floor_s, ours_s, own_s = [], [], []
+    for number in range(runs + 1):
+        data = folder / f"start {number}"
+        floor, _ = start_window(empty, environment)
+        ours, own = start_window([sys.executable, "-m", "app", "--data-dir", str(data), "--ready-report"], environment)
+        if number:
+            floor_s.append(floor)
+            ours_s.append(ours)
+            own_s.append(own)
+    say(f"starts, s: floor {_list(floor_s)}; ours {_list(ours_s)}; by the app's own clock {_list(own_s)}")
+    return Measure(floor=median(floor_s), ours=median(ours_s))
+
+
+def measure_stalls(folder: Path, environment: dict[str, str]) -> dict[str, Measure]:
+    """Run the real window with the real model; empty where it cannot be run."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.window_load", str(folder / "stalls")],
+        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=WAIT_S, check=False,
+    )  # fmt: skip
+    if done.returncode or not done.stdout.strip():
+        say(f"Skipped: the window under load did not end well: {done.stderr.strip()[-2000:]}")
+        return {}
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    rest, busy = sorted(found["rest"]), sorted(found["busy"])
+    say(f"{len(busy)} ticks under load, {len(rest)} at rest; replies at {_list(found['tokens_per_s'])} tokens/s")
+    say(f"worst under load, ms: {_list(busy[-8:])}")
+    return {
+        "stall_p99_ms": Measure(floor=_percentile(rest, 0.99), ours=_percentile(busy, 0.99)),
+        "stall_max_ms": Measure(floor=rest[-1], ours=busy[-1]),
+    }
+
+
+def _percentile(ordered: list[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def _list(values: list[float]) -> str:
+    return ", ".join(f"{value:.2f}" for value in values)
+
+
+def run(args: argparse.Namespace, folder: Path) -> dict[str, Measure]:
+    """Measure the start, then the stalls."""
+    with open_screen(folder / "home") as environment:
+        measures = {"window_interactive_s": measure_start(folder, environment, args.runs)}
+        if args.stalls:
+            measures |= measure_stalls(folder, environment)
+    return measures
+
+
+def main() -> int:
+    """Print how quick the window is."""
+    parser = make_parser(__doc__)
+    parser.add_argument("--runs", type=int, default=5, help="starts of each window (default: 5)")
+    parser.add_argument("--no-stalls", dest="stalls", action="store_false", help="measure the start only")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="keepsake-window-", ignore_cleanup_errors=True) as folder:
+        measures = run(args, Path(folder))
+    print_result(measures, json_only=args.json)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
