@@ -89,12 +89,19 @@ def test_open_code_is_shown_while_it_arrives_and_its_half_closed_fence_is_not():
 
 def test_a_finished_block_is_handed_out_once_and_the_open_one_stays_open():
     stream = MarkdownStream()
-    first = stream.feed("one\n\ntwo")
+    first = stream.feed("one\n\ntwo\n")
     assert first.finished == (Prose("<p>one</p>"),)
     assert first.tail == (Prose("<p>two</p>"),)
-    second = stream.feed(" more")
+    second = stream.feed("more")
     assert second.finished == ()
-    assert second.tail == (Prose("<p>two more</p>"),)
+    assert second.tail == (Prose("<p>two<br/>more</p>"),)
+
+
+def test_a_line_that_is_still_arriving_finishes_nothing():
+    """`*` may look like a list and turn out to be bold text of the item above."""
+    stream = MarkdownStream()
+    assert stream.feed("1. first\n*").finished == ()
+    assert stream.feed("*bold**").tail == (Prose("<ol><li>first<br/><b>bold</b></li></ol>"),)
 
 
 @pytest.mark.parametrize(

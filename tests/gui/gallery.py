@@ -143,7 +143,7 @@ def fill(engine: ScriptedEngine) -> None:
         ),
     )  # fmt: skip
     before = "# Memory\n\n## Facts\n- Billing runs on PostgreSQL 14.\n- Staging port is 5432.\n"
-    after = "# Memory\n\n## Facts\n- Billing runs on PostgreSQL 14.\n- Staging port is 6432.\n- Priya signs off rollbacks.\n"
+    after = before.replace("5432.", "6432.") + "- Priya signs off rollbacks.\n"
     change = FileChange(
         id=1, file="MEMORY.md", at=now - 130, actor="Keepsake", cause="after an update of the memory",
         turns=(TurnId(24),), before=before, after=after,
@@ -152,7 +152,7 @@ def fill(engine: ScriptedEngine) -> None:
         MemoryFile(name="MEMORY.md", path="/home/ada/.local/share/Keepsake/workspaces/default/MEMORY.md", text=after,
                    changes=(change, replace(change, id=0, before="", after=before, at=now - DAY, undone=True))),
         MemoryFile(name="SKILL.md", path="/home/ada/.local/share/Keepsake/workspaces/default/SKILL.md", text=""),
-        MemoryFile(name="MEMORY_GOALS.md", path="/x/MEMORY_GOALS.md", text="", problem="MEMORY_GOALS.md is not UTF-8 text; it was left as it is."),
+        MemoryFile(name="MEMORY_GOALS.md", path="/x/MEMORY_GOALS.md", text="", problem="It is not UTF-8 text."),
     )  # fmt: skip
     engine.model_status = ModelStatus(
         name="Qwen3 4B · Q4_K_M", phase=ModelPhase.READY, tokens_per_s=31, context_used_tokens=3_700,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QInputMethodEvent, QKeyEvent
+from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QApplication, QPlainTextEdit, QWidget
 
@@ -19,10 +19,8 @@ from tests.app.scripted import empty_memory
 
 def shown_text(view: MessageView) -> str:
     """All prose and code of a message as it stands on screen."""
-    parts = []
-    for block in (*view.body._done, *view.body._tail):
-        parts.append(block.text if hasattr(block, "text") else block.toPlainText())
-    return "\n".join(parts)
+    blocks = (*view.body._done, *view.body._tail)
+    return "\n".join(b.text if hasattr(b, "text") else b.toPlainText() for b in blocks)
 
 
 async def until(holds) -> None:
@@ -167,9 +165,9 @@ def test_a_growing_reply_does_not_pull_the_reader_down(stage, on_qt_loop):
     async def check():
         stage.engine.add("talk", id="a")
         for i in range(20):
-            stage.engine.add_turn(SessionId("a"), f"question {i}", "text " * 200)
+            stage.engine.add_turn(SessionId("a"), f"question {i}", "text " * 100)
         async with stage.playing() as window:
-            await stage.settle(0.3)
+            await until(lambda: len(window.chat.transcript.message_views()) == 40)
             stage.desk.chat.send("go on")
             await stage.settle()
             bar = window.chat.transcript.verticalScrollBar()
