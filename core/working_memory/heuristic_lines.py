@@ -12,25 +12,20 @@ from core.model import Section
 from core.text.clauses import Clause, fold
 from core.text.due import find_due
 from core.text.statements import StatementKind, match_statement
+from core.working_memory.heuristic_closing import find_closed
 from core.working_memory.heuristic_dates import add_date, add_day, add_due
 from core.working_memory.heuristic_model import Known, Proposal, TurnText
 from core.working_memory.heuristic_rules import Rules, load_line_rules
-from core.working_memory.heuristic_terms import find_nearest, find_terms, is_repeat, share
+from core.working_memory.heuristic_terms import find_nearest, find_terms, is_repeat
 
 MAX_LINE_CHARS = 220
 MAX_FACTS, MAX_GOALS, MAX_ISSUES = 3, 2, 2  # a turn
 _NEEDED_SCORE = 2.0
-_DONE_SHARE = 0.5
-_SETTLED_SHARE = 0.4
-_DEED_SHARE = 0.75
-_ANSWER_SHARE = 0.75
 _DELIVERED_CHARS = 120  # a reply of this length did what was asked
 _LONG_CHARS = 80  # a clause of this length says what its last pronoun means
 _THIN_ISSUE_TERMS = 4
 _DATED_TERMS = 4
-_MAX_CHARS_READ = 4_000
 _SOME_DAY = datetime(2000, 1, 3)
-_MARKED = re.compile(r"^\s*(?:[-*]\s+)?\[(?:resolved|done|closed|fixed|cancelled|x|已\w+)\]", re.IGNORECASE)
 _EDGES = " \t\n.,;:!?…。，；：！？、~～-–—"
 
 
@@ -46,7 +41,7 @@ class _Line:
 def find_lines(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said_at: datetime | None) -> list[Proposal]:
     """Return the facts, goals and open issues of a turn, and the goals and issues that it closes."""
     lines = list(_read(clauses, said_at, turn.reply))
-    proposals = list(_close(turn, clauses, known))
+    proposals = list(find_closed(turn, clauses, known))
     closed = {proposal.replaces for proposal in proposals}
     said: list[str] = []  # in this turn, whatever the section
     for section, limit in ((Section.ISSUES, MAX_ISSUES), (Section.GOALS, MAX_GOALS), (Section.FACTS, MAX_FACTS)):
@@ -326,64 +321,3 @@ def _retracted(line: _Line, known: Known) -> str | None:
     if rules is None or not rules.retracts.search(fold(line.text)):
         return None
     return find_nearest(find_terms(line.text), known.of(Section.FACTS), 0.5, 1)
-
-
-def _close(turn: TurnText, clauses: tuple[Clause, ...], known: Known) -> Iterable[Proposal]:
-    """Yield the goals that are done or dropped and the issues that are settled, marked in place."""
-    everything = find_terms(turn.user[:_MAX_CHARS_READ])
-    goals = [line for line in known.of(Section.GOALS) if not _MARKED.match(line)]
-    issues = [line for line in known.of(Section.ISSUES) if not _MARKED.match(line)]
-    for clause in clauses:
-        rules = load_line_rules(clause.language)
-        if rules is None or clause.question or clause.barred or not (goals or issues):
-            continue
-        terms = find_terms(clause.sentence)
-        if issue := _settled(clause, terms, everything, issues, rules):
-            issues.remove(issue)
-            yield Proposal(section=Section.ISSUES, text=f"[resolved] {issue}", turns=(turn.turn,), replaces=issue)
-        goal, mark = _finished(clause, terms, goals, rules)
-        if goal is not None:
-            goals.remove(goal)
-            yield Proposal(section=Section.GOALS, text=f"[{mark}] {goal}", turns=(turn.turn,), replaces=goal)
-
-
-def _settled(
-    clause: Clause, terms: frozenset[str], everything: frozenset[str], issues: list[str], rules: Rules
-) -> str | None:
-    if not issues or rules.issues.match(clause.words):
-        return None
-    if rules.bare_resolved.match(clause.words):
-        return issues[-1]
-    if rules.resolved.search(clause.words) and not clause.hedged:
-        touched = [issue for issue in issues if find_terms(issue) & terms]
-        statement = match_statement(clause)
-        if statement is not None and statement.kind is StatementKind.DECISION:
-            return find_nearest(everything, touched, _DONE_SHARE, 1)
-        asked = [issue for issue in touched if issue.endswith(("?", "？"))]
-        return find_nearest(everything, touched, _SETTLED_SHARE) or find_nearest(everything, asked, _DONE_SHARE, 1)
-    if match_statement(clause) is None and not rules.number.search(clause.text) and not rules.name.search(clause.text):
-        return None
-    asked = [issue for issue in issues if issue.endswith(("?", "？"))]
-    nearest = find_nearest(terms, asked, _ANSWER_SHARE, 1)
-    return nearest if nearest and share(terms, find_terms(nearest)) < 1.0 else None
-
-
-def _finished(clause: Clause, terms: frozenset[str], goals: list[str], rules: Rules) -> tuple[str | None, str]:
-    if not goals or clause.hedged:
-        return None, ""
-    if rules.bare_done.match(clause.words) and len(goals) == 1:
-        return goals[0], "done"
-    if any(pattern.match(clause.words) for pattern in rules.goals):
-        return None, ""
-    for pattern, mark in ((rules.done, "done"), (rules.cancelled, "cancelled")):
-        if pattern.search(clause.words):
-            return find_nearest(terms, goals, _DONE_SHARE) or _only_about(terms, goals), mark
-    if rules.deed.search(clause.words):
-        return find_nearest(terms, goals, _DEED_SHARE), "done"
-    return None, ""
-
-
-def _only_about(terms: frozenset[str], goals: list[str]) -> str | None:
-    """Return the one goal that a short report ("the report is handed in") can mean."""
-    meant = [goal for goal in goals if share(terms, find_terms(goal)) >= _DONE_SHARE]
-    return meant[0] if len(meant) == 1 else None

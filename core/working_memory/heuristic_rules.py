@@ -62,6 +62,7 @@ class Rules:
     done: re.Pattern[str]
     cancelled: re.Pattern[str]
     deed: re.Pattern[str]
+    praise: re.Pattern[str]
     bare_done: re.Pattern[str]
     issues: re.Pattern[str]
     issue_questions: re.Pattern[str]
@@ -160,6 +161,7 @@ def load_line_rules(language: str) -> Rules | None:
         done=words.pattern("done"),
         cancelled=words.pattern("cancelled"),
         deed=words.pattern("deed"),
+        praise=_one(words, "praise"),
         bare_done=words.pattern("bare_done"),
         issues=issues.pattern("open"),
         issue_questions=issues.pattern("question"),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from core.model import Section
 from core.text.clauses import read_clauses
 from core.text.language import detect_language
+from core.text.sentences import split_sentences
 from core.text.statements import find_command
 from core.working_memory.heuristic_dates import local_time
 from core.working_memory.heuristic_files import find_files
@@ -87,7 +88,9 @@ def _remembered(turn: TurnText, known: Known) -> list[Proposal]:
     command = find_command(turn.user)
     if command is None or command.command != "remember" or is_repeat(command.payload, known.of(Section.FACTS)):
         return []
-    text = command.payload[:1].upper() + command.payload[1:]
+    said = split_sentences(command.payload)
+    text = said[0].strip(" .。!！") if said else command.payload
+    text = text[:1].upper() + text[1:]
     return [Proposal(section=Section.FACTS, text=text, turns=(turn.turn,))]
 
 
