@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 
 from core.text.clauses import Clause, drop_foreign, fold, load_grammars, read_clauses
 from core.text.due import find_due
@@ -79,6 +79,11 @@ def find_statements(text: str, *, at: datetime | None = None) -> tuple[Statement
 
 def match_statement(clause: Clause, *, at: datetime | None = None) -> Statement | None:
     """Return the statement a clause makes, if it makes one."""
+    return _match(clause, at)
+
+
+@lru_cache(maxsize=512)
+def _match(clause: Clause, at: datetime | None) -> Statement | None:
     if clause.question or clause.barred or clause.past or not clause.text:
         return None
     for rule in _load_statement_rules(clause.language):

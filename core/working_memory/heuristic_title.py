@@ -42,6 +42,8 @@ def find_title(turn: TurnText, known: Known, language: str) -> Proposal | None:
     """Return a title where there is none, a better one, or None where the present one stands."""
     lang = pick_language(language)
     rules = load_title_rules(lang)
+    if not _read_phrases(turn.user[:_MAX_CHARS_READ], lang)[0]:
+        return None
     texts = [*known.recent, turn.user]
     phrases = _count(texts, lang)
     current = next(iter(known.of(Section.TITLE)), "")
