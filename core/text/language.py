@@ -6,7 +6,7 @@ Latin script the small words do. No model, no locale.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from core.text.fences import drop_fences
@@ -108,6 +108,17 @@ def _guess_latin(text: str) -> str | None:
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return None
     return ranked[0][0]
+
+
+def guess_by_small_words(folded_words: Iterable[str]) -> str:
+    """Return the Latin-script language of a short text by its small words alone; English if in doubt."""
+    known = _small_words()
+    scores: dict[str, int] = {}
+    for word in folded_words:
+        for language in known.get(word, ()):
+            scores[language] = scores.get(language, 0) + 1
+    best = max(scores, key=scores.__getitem__, default="en")
+    return "en" if best == "en" or scores[best] <= scores.get("en", 0) else best
 
 
 def _guess_chinese(text: str) -> str:

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from core.text.anchors import find_anchors, polarity
 from core.text.items import extract_items
 from core.text.language import detect_language
+from core.text.normal_form import fresh_items
 from core.text.paths import find_paths
 from core.text.tokens import estimate_tokens, truncate_tokens
 
@@ -16,10 +18,21 @@ def _truncate_tokens(data: dict[str, Any]) -> Any:
     return {"text": text, "tokens": estimate_tokens(text)}
 
 
+def _anchors(data: dict[str, Any]) -> Any:
+    found = polarity(data["text"])
+    return {
+        "anchors": list(find_anchors(data["text"]).canonical),
+        "negations": found.negations,
+        "obligation": found.obligation,
+    }
+
+
 TEXT_ADAPTERS: dict[str, Adapter] = {
     "estimate_tokens": lambda data: {"tokens": estimate_tokens(data["text"])},
     "truncate_tokens": _truncate_tokens,
     "extract_items": lambda data: {"items": list(extract_items(data["text"]))},
     "path_tokens": lambda data: {"tokens": list(find_paths(data["text"]))},
+    "anchors": _anchors,
+    "fresh_items": lambda data: {"items": list(fresh_items(data["new"], data["old"]))},
     "detect_language": lambda data: {"language": detect_language(data["user_text"], data["fallback"])},
 }

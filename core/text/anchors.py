@@ -1,0 +1,332 @@
+"""Anchors: the dates, numbers, names and references a statement hangs on, and what covers it.
+
+Pure and language-independent; working-memory rules 6.4 to 6.7. Anchors are canonical, so that
+`下午4点` and `4 PM` are one. Decision words and CJK terms are soft, everything else is hard.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache, lru_cache
+
+from core.text.dates import DateKind, Moment, find_moments, matches_date
+from core.text.identifiers import find_identifiers, find_names
+from core.text.keys import KeyIndex
+from core.text.paths import covers, find_path_spans
+from core.text.polarity import Polarity, polarity
+from core.text.quantities import Quantity, find_quantities
+from core.text.terms import content_terms, count_present, split_at_commas, split_parts
+from core.text.wordlists import fold, words
+
+__all__ = [
+    "Anchor",
+    "Anchors",
+    "Kind",
+    "Polarity",
+    "Prepared",
+    "content_terms",
+    "coverage",
+    "find_anchors",
+    "is_covered",
+    "is_present",
+    "polarity",
+    "prepare",
+]
+
+
+class Kind(Enum):
+    """What an anchor is."""
+
+    DATE = "date"
+    PARTIAL_DATE = "partial date"
+    AMBIGUOUS_DATE = "ambiguous date"
+    TIME = "time"
+    NUMBER = "number"
+    IDENTIFIER = "identifier"  # versions too
+    REFERENCE = "reference"
+    NAME = "name"
+    DECISION = "decision word"
+    TERM = "CJK term"
+
+
+_SOFT = frozenset([Kind.DECISION, Kind.TERM])
+_DATES = {
+    Kind.DATE: DateKind.DATE,
+    Kind.PARTIAL_DATE: DateKind.PARTIAL,
+    Kind.AMBIGUOUS_DATE: DateKind.AMBIGUOUS,
+    Kind.TIME: DateKind.TIME,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """One anchor in canonical form; numbers keep value and unit apart."""
+
+    kind: Kind
+    text: str
+    value: str = ""
+    unit: str = ""
+
+    @property
+    def is_hard(self) -> bool:
+        return self.kind not in _SOFT
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """The anchors of a text in its order, each once."""
+
+    all: tuple[Anchor, ...]
+
+    @property
+    def hard(self) -> tuple[Anchor, ...]:
+        return tuple(anchor for anchor in self.all if anchor.is_hard)
+
+    @property
+    def soft(self) -> tuple[Anchor, ...]:
+        return tuple(anchor for anchor in self.all if not anchor.is_hard)
+
+    @property
+    def canonical(self) -> tuple[str, ...]:
+        return tuple(anchor.text for anchor in self.all)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A text made ready for many look-ups."""
+
+    text: str
+    folded: str  # NFKC, case folded
+    loose: str  # also with hyphens, underscores and blanks alike
+    moments: tuple[Moment, ...]
+    quantities: tuple[Quantity, ...]
+
+
+_CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af々ー"
+_CJK_TERM = re.compile(rf"[{_CJK}]{{2,}}")
+_CODE = re.compile(r"`{1,2}([^`\n]{1,120})`{1,2}")
+_SENTINEL_LINE = re.compile(r"^.*\[⚠\ufe0f? CONSOLIDATION REQUIRED.*$", re.MULTILINE)
+_TAG = re.compile(r"^(\s*(?:[-*+]\s+)?)((?:\[[^\]\n]{1,20}\]\s*)+)", re.MULTILINE)
+_WORD = re.compile(rf"[^\W\d_{_CJK}]+")
+_GLUED = re.compile(r"[A-Za-z0-9_][-.:/@#]")  # before a number: part of an identifier
+_LOOSE = re.compile(r"[\s_-]+")
+_CACHED_LENGTH = 4_000  # characters
+_TAKEN = "\x00"  # stands for what was recognised; no pattern matches across it
+
+
+def find_anchors(text: str, context: str = "") -> Anchors:
+    """Return the anchors of a text. Words capitalised inside `context` are names in `text` too."""
+    if len(text) <= _CACHED_LENGTH and len(context) <= 4 * _CACHED_LENGTH:
+        return _cached_anchors(text, context)
+    return _find(text, context)
+
+
+@lru_cache(maxsize=8_192)
+def _cached_anchors(text: str, context: str) -> Anchors:
+    return _find(text, context)
+
+
+def prepare(text: str) -> Prepared:
+    """Make a text ready for `is_present`; worth it when it is asked more than once."""
+    return _cached_prepared(text) if len(text) <= 4 * _CACHED_LENGTH else _prepare(text)
+
+
+@lru_cache(maxsize=1_024)
+def _cached_prepared(text: str) -> Prepared:
+    return _prepare(text)
+
+
+def _prepare(text: str) -> Prepared:
+    plain = unicodedata.normalize("NFKC", _SENTINEL_LINE.sub(" ", text))
+    moments = find_moments(plain)
+    rest = _blank(plain, [(m.start, m.end) for m in moments])
+    folded = fold(plain)
+    return Prepared(
+        text=text,
+        folded=folded,
+        loose=_LOOSE.sub(" ", folded),
+        moments=moments,
+        quantities=tuple(find_quantities(rest)),
+    )
+
+
+def is_present(anchor: Anchor, text: str | Prepared) -> bool:
+    """Whether a text holds an anchor, in whatever form it writes it."""
+    target = prepare(text) if isinstance(text, str) else text
+    if anchor.kind in _DATES:
+        return any(matches_date(anchor.text, _DATES[anchor.kind], other) for other in target.moments)
+    if anchor.kind is Kind.NUMBER:
+        return any(
+            anchor.value == other.value and (not anchor.unit or not other.unit or anchor.unit == other.unit)
+            for other in target.quantities
+        )
+    if anchor.kind is Kind.REFERENCE:
+        return covers(anchor.text, target.text)
+    if anchor.kind is Kind.TERM:
+        return _holds_term(fold(anchor.text), target.folded)
+    if any(map(str.isdigit, anchor.text)):
+        return _whole_word(fold(anchor.text)).search(target.folded) is not None
+    return _whole_word(_LOOSE.sub(" ", fold(anchor.text))).search(target.loose) is not None
+
+
+def coverage(old: str, new: str) -> float | None:
+    """Return the share of an old body's anchors that a new one holds; None where it has none."""
+    anchors = find_anchors(old).all
+    if not anchors:
+        return None
+    target = prepare(new)
+    return sum(is_present(anchor, target) for anchor in anchors) / len(anchors)
+
+
+def is_covered(old_item: str, new_items: Iterable[str], context: str = "") -> bool:
+    """Whether new items still say what an old one said (rule 6.7).
+
+    `context` is the old body: a name that starts the old item is known by the rest of the body.
+    """
+    listed = tuple(new_items)
+    if KeyIndex(listed).holds(old_item):
+        return True
+    hard = find_anchors(old_item, context).hard
+    terms = content_terms(old_item)
+    parts = [part for part in map(content_terms, split_parts(old_item)) if part]
+    return any(_says(old_item, hard, terms, parts, new) for new in listed)
+
+
+def _says(old: str, hard: tuple[Anchor, ...], terms: frozenset[str], parts: list[frozenset[str]], new: str) -> bool:
+    target = prepare(new)
+    if not hard and not terms:
+        return False
+    if not all(is_present(anchor, target) for anchor in hard):
+        return False
+    said = content_terms(new)
+    if any(count_present(part, said) * 2 < len(part) for part in parts):
+        return False
+    if not hard and count_present(terms, said) < 0.6 * len(terms):
+        return False
+    shared = [
+        clause
+        for clause in split_at_commas(new)
+        if count_present(terms, content_terms(clause)) or any(is_present(a, clause) for a in hard)
+    ]
+    ours, theirs = polarity(old), [polarity(clause) for clause in shared]
+    if sum(found.negations for found in theirs) != ours.negations:
+        return False
+    sides = frozenset[tuple[int, int]]().union(*(found.sides for found in theirs))
+    return not ours.opposes(Polarity(negations=0, obligation=False, sides=sides))
+
+
+def _find(text: str, context: str) -> Anchors:
+    text = _TAG.sub(lambda found: found[1] + " " * len(found[2]), _SENTINEL_LINE.sub("", text))
+    found: list[tuple[int, Anchor]] = []
+    rest = text
+    references = find_path_spans(text)
+    found += [(start, Anchor(Kind.REFERENCE, reference)) for start, _, reference in references]
+    rest = _blank(rest, [(start, end) for start, end, _ in references])
+    rest = unicodedata.normalize("NFKC", rest)
+    for kind_found, spans in _layers(rest):
+        found += kind_found
+        rest = _blank(rest, spans)
+    names = list(find_names(rest, context))
+    found += [(start, Anchor(Kind.NAME, name)) for start, _, name in names]
+    found += _soft_anchors(_blank(rest, [(start, end) for start, end, _ in names]))
+    found.sort(key=lambda pair: pair[0])
+    return Anchors(tuple(dict.fromkeys(anchor for _, anchor in found)))
+
+
+def _layers(text: str) -> Iterator[tuple[list[tuple[int, Anchor]], list[tuple[int, int]]]]:
+    """Yield anchors and their places, most certain kind first; each kind sees what is left."""
+    kinds = {kind: ours for ours, kind in _DATES.items()}
+    moments = find_moments(text)
+    yield (
+        [(m.start, Anchor(kinds[m.kind], m.canonical)) for m in moments],
+        [(m.start, m.end) for m in moments],
+    )
+    rest = _blank(text, [(m.start, m.end) for m in moments])
+    quoted = [found for found in _CODE.finditer(rest) if _is_phrase(found[1])]
+    yield (
+        [(q.start(), Anchor(Kind.IDENTIFIER, fold(q[1].strip()))) for q in quoted],
+        [q.span() for q in quoted],
+    )
+    rest = _blank(rest, [q.span() for q in quoted])
+    counted = [q for q in find_quantities(rest) if q.unit and not _GLUED.match(rest, max(0, q.start - 2))]
+    yield _number_anchors(counted)
+    rest = _blank(rest, [(q.start, q.end) for q in counted])
+    identifiers = list(find_identifiers(rest))
+    yield (
+        [(start, Anchor(Kind.IDENTIFIER, name)) for start, _, name in _outermost(identifiers)],
+        [(start, end) for start, end, _ in identifiers],
+    )
+    rest = _blank(rest, [(start, end) for start, end, _ in identifiers])
+    yield _number_anchors(list(find_quantities(rest)))
+
+
+def _number_anchors(found: list[Quantity]) -> tuple[list[tuple[int, Anchor]], list[tuple[int, int]]]:
+    return (
+        [(q.start, Anchor(Kind.NUMBER, q.canonical, q.value, q.unit)) for q in found],
+        [(q.start, q.end) for q in found],
+    )
+
+
+def _outermost(found: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Yield what does not lie inside a longer one."""
+    done = 0
+    for start, end, name in sorted(found, key=lambda place: (place[0], -place[1])):
+        if start >= done:
+            done = end
+            yield start, end, name
+
+
+def _is_phrase(code: str) -> bool:
+    """Whether back-quoted text is an identifier of its own: not a number that is read as one."""
+    return not re.fullmatch(r"[\s\d.,:%/-]*", code) and _TAKEN not in code
+
+
+def _soft_anchors(rest: str) -> Iterator[tuple[int, Anchor]]:
+    latin, cjk = _decision_words()
+    for word in _WORD.finditer(rest):
+        if word[0].casefold() in latin:
+            yield word.start(), Anchor(Kind.DECISION, word[0].casefold())
+    for decision in cjk.finditer(rest):
+        yield decision.start(), Anchor(Kind.DECISION, decision[0])
+    for term in _CJK_TERM.finditer(cjk.sub(lambda found: _TAKEN * len(found[0]), rest)):
+        yield term.start(), Anchor(Kind.TERM, term[0])
+
+
+def _holds_term(term: str, folded: str) -> bool:
+    if term in folded:
+        return True
+    pairs = [term[n : n + 2] for n in range(len(term) - 1)]
+    return sum(pair in folded for pair in pairs) * 2 >= len(pairs)
+
+
+def _blank(text: str, spans: list[tuple[int, int]]) -> str:
+    if not spans:
+        return text
+    pieces: list[str] = []
+    done = 0
+    for start, end in sorted(spans):
+        if end > done:
+            start = max(start, done)
+            pieces += (text[done:start], _TAKEN * (end - start))
+            done = end
+    return "".join((*pieces, text[done:]))
+
+
+@lru_cache(maxsize=8_192)
+def _whole_word(text: str) -> re.Pattern[str]:
+    """A pattern for a text as whole words; a CJK neighbour is a boundary."""
+    plural = "s?" if text in words("weekdays") else ""
+    letter = rf"[^\W{_CJK}]"
+    before = rf"(?<!{letter})" if re.match(letter, text) else ""
+    after = rf"(?!{letter})" if re.search(rf"{letter}$", text) else ""
+    after += r"(?!\.\d)" if text[-1:].isdigit() else ""
+    return re.compile(before + re.escape(text) + plural + after)
+
+
+@cache
+def _decision_words() -> tuple[frozenset[str], re.Pattern[str]]:
+    listed = words("decision")
+    cjk = sorted((word for word in listed if word[0] >= "\u3000"), key=len, reverse=True)
+    return frozenset(w for w in listed if w[0] < "\u3000"), re.compile("|".join(map(re.escape, cjk)))
