@@ -23,7 +23,6 @@ from core.working_memory.heuristic_trouble import find_trouble
 
 __all__ = ["Known", "Proposal", "TurnText", "propose", "to_operations"]
 
-_WORDY_CHARS = 40  # a line of Files that says something, not a bare reference
 _SINGLE = (Section.TITLE, Section.STATE)
 
 
@@ -40,11 +39,12 @@ def propose(turn: TurnText, known: Known) -> tuple[Proposal, ...]:
     lines = find_lines(turn, clauses, known, said_at)
     trouble = find_trouble(turn, clauses, known, said_at)
     files = find_files(turn, clauses, known, [proposal.text for proposal in trouble])
-    named = [proposal.text for proposal in files if " " in proposal.text or len(proposal.text) > _WORDY_CHARS]
+    # a fact that a line of Files says whole is not said twice; one that only names its version or path is kept
+    described = [proposal.text.casefold() for proposal in files]
     proposals += [
         proposal
         for proposal in lines
-        if proposal.section is not Section.FACTS or not any(text in proposal.text for text in named)
+        if proposal.section is not Section.FACTS or not any(proposal.text.casefold() in text for text in described)
     ]
     proposals += trouble
     return _once([*proposals, *files])
