@@ -17,6 +17,7 @@ from core.storage import segments
 from core.storage.database import Connection
 from core.storage.segments import Centroid, SegmentRow, Times
 
+MIN_TURNS = 2  # before a drift counts: one message (often a greeting) is no topic to drift from
 NAMED_AT_TURNS = (2, 3, 5, 8, 13)  # of an open segment; its close names it for good
 
 
@@ -86,14 +87,17 @@ def plan(segment: SegmentRow | None, arrival: Arrival, rules: BoundaryRules, *, 
         NewTurn(ts=arrival.times.arrived, text=arrival.text, embedding=arrival.vector, model=arrival.model),
         rules,
     )
-    held = confirm and boundary.reason is BoundaryReason.DRIFT
-    opens = boundary.reason is not None and not held
+    reason = boundary.reason
+    if reason is BoundaryReason.DRIFT and turn_count < MIN_TURNS:
+        reason = None
+    held = confirm and reason is BoundaryReason.DRIFT
+    opens = reason is not None and not held
     joins = current if held else fold(current, arrival.vector, arrival.model)
     return Plan(
         held_stands=stands,
         released=released,
         split_name=split_name,
-        reason=boundary.reason if opens else None,
+        reason=reason if opens else None,
         held=held,
         similarity=boundary.similarity,
         closed_name=name(texts[:-1], arrival.language) if opens else None,
