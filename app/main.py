@@ -16,6 +16,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSettings
 from PySide6.QtGui import QIcon
@@ -27,8 +28,11 @@ from app.desk import Desk
 from app.smoke import SmokeError, run_smoke
 from app.theme import Look, ThemeMode
 from app.windows.main_window import MainWindow
-from core.engine import DataFolder, Engine, find_data_folder, load_settings
 from core.errors import CoreError, FolderInUseError
+from core.paths import DataFolder, find_data_folder
+
+if TYPE_CHECKING:
+    from core.engine import Engine
 
 log = logging.getLogger(__name__)
 ENGINE_CLOSE_S = 10.0
@@ -141,8 +145,7 @@ class Program:
     async def _session(self) -> int:
         """Open the engine, run until the window closes, close the engine."""
         loop = asyncio.get_running_loop()
-        settings = load_settings(self._folder.settings, os.environ)
-        engine = Engine(self._folder, settings, resources=self._options.resources)
+        engine = await loop.run_in_executor(self._pool, self._build_engine)
         desk: Desk | None = None
         try:
             await engine.open()
@@ -163,6 +166,13 @@ class Program:
             if desk is not None:
                 await desk.aclose()
             await _close_engine(engine)
+
+    def _build_engine(self) -> "Engine":
+        """Import what the window does not need to be seen: it takes as long as the window itself."""
+        from core.engine import Engine, load_settings
+
+        settings = load_settings(self._folder.settings, os.environ)
+        return Engine(self._folder, settings, resources=self._options.resources)
 
     async def _run_smoke(self, desk: Desk, text: str) -> int:
         try:
@@ -197,7 +207,7 @@ class Program:
             wait.cancel()
 
 
-async def _close_engine(engine: Engine) -> None:
+async def _close_engine(engine: "Engine") -> None:
     try:
         await asyncio.wait_for(engine.aclose(), ENGINE_CLOSE_S)
     except TimeoutError:
