@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.text.anchors import find_anchors, polarity
+from core.text.evidence import check_evidence, is_degenerate
 from core.text.items import extract_items
 from core.text.language import detect_language
 from core.text.normal_form import fresh_items
@@ -27,6 +28,11 @@ def _anchors(data: dict[str, Any]) -> Any:
     }
 
 
+def _evidence_check(data: dict[str, Any]) -> Any:
+    evidence = check_evidence(data["text"], data["turns"])
+    return {"supported": evidence.supported, "missing": list(evidence.missing)}
+
+
 TEXT_ADAPTERS: dict[str, Adapter] = {
     "estimate_tokens": lambda data: {"tokens": estimate_tokens(data["text"])},
     "truncate_tokens": _truncate_tokens,
@@ -34,5 +40,9 @@ TEXT_ADAPTERS: dict[str, Adapter] = {
     "path_tokens": lambda data: {"tokens": list(find_paths(data["text"]))},
     "anchors": _anchors,
     "fresh_items": lambda data: {"items": list(fresh_items(data["new"], data["old"]))},
+    "evidence_check": _evidence_check,
+    "degeneration_check": lambda data: {
+        "degenerate": is_degenerate(data["text"], data.get("section", "Current State"))
+    },
     "detect_language": lambda data: {"language": detect_language(data["user_text"], data["fallback"])},
 }
