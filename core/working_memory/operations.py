@@ -5,6 +5,7 @@ them; text that cannot be applied is handed back, so that it can be parked inste
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -44,6 +45,8 @@ KEEP = Keep()
 _PROSE = frozenset({Section.TITLE, Section.STATE})  # no bullets where a list is given for text
 _TEXT_KEYS = ("text", "item", "content", "fact", "value")
 _NAMES = {"KEEP", "UPDATE", "APPEND"}
+_RUN = re.compile(r"(\w)\1{3,}")
+_LEAST_CHARS = 4  # of a text that is more than a run of one sign
 _MAX_DEPTH = 12  # of nested values that are searched for text
 
 
@@ -168,10 +171,18 @@ def _read_append(value: Mapping[object, object], section: Section) -> Reading:
 
 def _says_nothing(text: str, section: Section) -> bool:
     """Whether text is a placeholder throughout, the section's own name, or a loop."""
-    if find_section(text.strip()) is section or is_degenerate(text, section):
+    if find_section(text.strip()) is section or _is_loop(text, section):
         return True
     items = extract_items(text)
     return bool(items) and all(is_placeholder(item) or find_section(item) is section for item in items)
+
+
+def _is_loop(text: str, section: Section) -> bool:
+    """Whether text is degenerate for more than one run of a sign, as in `PIN 0000` or a long key."""
+    if not is_degenerate(text, section):
+        return False
+    collapsed = _RUN.sub(r"\1", text)
+    return collapsed == text or len(collapsed.strip()) < _LEAST_CHARS or is_degenerate(collapsed, section)
 
 
 def _drop_placeholders(content: str, skipped: list[str]) -> str:
@@ -231,7 +242,7 @@ def _loose_texts(value: object, depth: int = 0) -> list[str]:
         if value.strip().upper() in _NAMES:
             return []
         items = extract_items(normalise_lines(value))
-        return [item for item in items if not is_placeholder(item) and not is_degenerate(item)]
+        return [item for item in items if not is_placeholder(item) and not _is_loop(item, Section.STATE)]
     if isinstance(value, Mapping):
         return [text for key, inner in value.items() if key != "op" for text in _loose_texts(inner, depth + 1)]
     if isinstance(value, list | tuple):

@@ -190,3 +190,9 @@ def test_secret_disappears_from_old_text_new_items_and_parked_lines():
     assert token not in repr(result)
     assert "port is 6432" in result.text
     assert "rotate" in result.document.bodies[Section.ISSUES]
+
+
+def test_number_with_equal_digits_is_no_loop_but_a_loop_is_none_of_the_users_words():
+    result = merge("", {"Facts": {"items": ["PIN is 0000", "1.1.1.1.1.1.1.1.1.1", "aaaaaaaaaaaa", "gate 4471"]}})
+    assert extract_items(result.document.bodies[Section.FACTS]) == ("PIN is 0000", "gate 4471")
+    assert result.decisions[3].skipped == ("1.1.1.1.1.1.1.1.1.1", "aaaaaaaaaaaa")
