@@ -16,13 +16,27 @@ print(sys.getrefcount(None) - before)
 """
 
 
-def run(first: str, root) -> subprocess.CompletedProcess[str]:
-    code = MANY_CALLS.format(first=first)
+MANY_SIGNALS = """
+{first}
+from PySide6.QtCore import QObject
+thing = QObject()
+for _ in range(100_000):
+    thing.objectNameChanged.emit("x")
+"""
+
+
+def run(first: str, root, calls: str = MANY_CALLS) -> subprocess.CompletedProcess[str]:
+    code = calls.format(first=first)
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=False)
 
 
 def test_a_hundred_thousand_qt_calls_do_not_end_the_program(root):
     done = run("import app", root)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_hundred_thousand_signals_do_not_end_the_program(root):
+    done = run("import app", root, MANY_SIGNALS)
     assert done.returncode == 0, done.stderr
 
 
@@ -32,3 +46,6 @@ def test_the_workaround_is_still_needed(root):
     done = run("", root)
     assert done.returncode != 0
     assert "none_dealloc" in done.stderr
+    done = run("", root, MANY_SIGNALS)
+    assert done.returncode != 0
+    assert "bool_dealloc" in done.stderr
