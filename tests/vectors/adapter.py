@@ -1,11 +1,14 @@
 """All adapters by mechanism: how a vector's input reaches the product, and its outcome the vector."""
 
-import importlib
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from core.config import apply_environment, read_learning
+from tests.vectors.adapter_archivist import ARCHIVIST_ADAPTERS
+from tests.vectors.adapter_statements import STATEMENT_ADAPTERS
+from tests.vectors.adapter_text import TEXT_ADAPTERS
+from tests.vectors.adapter_wm import WM_ADAPTERS
 
 Adapter = Callable[[dict[str, Any]], Any]
 
@@ -17,16 +20,10 @@ def _config_env(given: dict[str, Any]) -> dict[str, Any]:
 
 CONFIG_ADAPTERS: dict[str, Adapter] = {"config_env": _config_env}
 
-
-def _collect() -> dict[str, Adapter]:
-    adapters = dict(CONFIG_ADAPTERS)
-    for room in ("text", "wm", "archivist", "statements"):
-        try:
-            module = importlib.import_module(f"tests.vectors.adapter_{room}")
-        except ModuleNotFoundError:
-            continue
-        adapters |= next(value for name, value in vars(module).items() if name.endswith("_ADAPTERS"))
-    return adapters
-
-
-ADAPTERS = _collect()
+ADAPTERS: dict[str, Adapter] = {
+    **CONFIG_ADAPTERS,
+    **TEXT_ADAPTERS,
+    **WM_ADAPTERS,
+    **ARCHIVIST_ADAPTERS,
+    **STATEMENT_ADAPTERS,
+}
