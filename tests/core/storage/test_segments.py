@@ -5,16 +5,20 @@ import pytest
 from core.errors import StorageError
 from core.model import BoundaryReason, SegmentId, SessionId
 from core.storage import conversations, segments, turns
+from core.storage.segments import Centroid, Times
 
-PLAIN = {"centroid": None, "model": None, "title": "", "now": 1.0}
-
-
-def begin(c, chat, turn, *, at=0.0, reason=None, gap_s=None):
-    return segments.open_new(c, chat, turn, arrived=at, reply_end=at + 1, opened_by=reason, gap_s=gap_s, **PLAIN)
+NO_VECTORS = Centroid(vector=None, count=0, model=None)
 
 
-def append(c, segment, turn, *, at=0.0, reply_end=None, title=""):
-    segments.append_turn(c, segment, turn, arrived=at, reply_end=reply_end, vectors=0, **{**PLAIN, "title": title})
+def begin(c, chat, turn, *, at=0.0, reason=None, gap_s=None, centroid=NO_VECTORS):
+    times = Times(arrived=at, ended=at + 1)
+    return segments.open_new(c, chat, turn, times, centroid, opened_by=reason, gap_s=gap_s, title="", now=1.0)
+
+
+def append(c, segment, turn, *, at=0.0, ended=None, title="", held=False, centroid=NO_VECTORS):
+    row = segments.get(c, segment)
+    times = Times(arrived=at, ended=ended)
+    segments.append_turn(c, row, turn, times, centroid, title=title, held=held, vector=b"v" * held or None, now=1.0)
 
 
 def close(c, segment, **options):
@@ -39,11 +43,11 @@ def test_each_conversation_may_have_its_own_open_segment(write, chat):
 
 def test_turns_join_the_open_segment(write, chat):
     segment = write(lambda c: begin(c, chat, 1, at=10.0))
-    write(lambda c: append(c, segment, 2, at=30.0, reply_end=35.0, title="Oolong"))
+    write(lambda c: append(c, segment, 2, at=30.0, ended=35.0, title="Oolong"))
     write(lambda c: append(c, segment, 3, at=60.0, title="Oolong"))
     found = write(lambda c: segments.get_open(c, chat))
     assert (found.first_turn, found.last_turn, found.turn_count) == (1, 3, 3)
-    assert (found.start_ts, found.last_user_ts, found.end_ts) == (10.0, 60.0, 35.0)  # no reply: the end stays
+    assert (found.started_at, found.times) == (10.0, Times(arrived=60.0, ended=35.0))  # no reply: the end stays
     assert found.title == "Oolong"
 
 
@@ -98,11 +102,35 @@ def test_segments_come_in_order_each_with_its_part_of_the_curve(write, chat):
 
 def test_a_centroid_comes_back_bit_for_bit(write, chat):
     blob = bytes(range(256)) * 6
-    segment = write(
-        lambda c: segments.open_new(
-            c, chat, 1, arrived=0.0, reply_end=None, opened_by=None, gap_s=None, centroid=blob, model="e5", title="",
-            now=1.0,
-        )
-    )  # fmt: skip
+    mean = Centroid(vector=blob, count=7, model="e5")
+    segment = write(lambda c: begin(c, chat, 1, centroid=mean))
+    assert write(lambda c: segments.get(c, segment)).centroid == mean
+
+
+def test_a_held_turn_can_be_taken_out_again(write, chat):
+    segment = write(lambda c: begin(c, chat, 1, at=10.0))
+    write(lambda c: append(c, segment, 2, at=30.0, ended=35.0))
+    before = write(lambda c: segments.get(c, segment))
+    write(lambda c: append(c, segment, 3, at=60.0, ended=65.0, held=True))
+    held = write(lambda c: segments.get(c, segment))
+    assert (held.last_turn, held.held.turn, held.held.before_turn) == (3, 3, 2)
+    assert (held.held.times, held.held.before) == (Times(arrived=60.0, ended=65.0), before.times)
+    write(lambda c: segments.shrink(c, held))
+    assert write(lambda c: segments.get(c, segment)) == before
+
+
+def test_taking_the_second_turn_out_leaves_the_first(write, chat):
+    segment = write(lambda c: begin(c, chat, 1))
+    write(lambda c: append(c, segment, 2, held=True))
+    write(lambda c: segments.shrink(c, segments.get(c, segment)))
     found = write(lambda c: segments.get(c, segment))
-    assert (found.centroid, found.vectors, found.model) == (blob, 1, "e5")
+    assert (found.first_turn, found.last_turn, found.turn_count) == (1, 1, 1)
+
+
+def test_a_held_turn_can_be_let_in_for_good(write, chat):
+    segment = write(lambda c: begin(c, chat, 1))
+    write(lambda c: append(c, segment, 2, held=True))
+    mean = Centroid(vector=b"mean", count=2, model="e5")
+    write(lambda c: segments.release(c, segment, mean))
+    found = write(lambda c: segments.get(c, segment))
+    assert (found.held, found.last_turn, found.turn_count, found.centroid) == (None, 2, 2, mean)
