@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from core.redaction import redact, redact_json
 from core.text.anchors import find_anchors, polarity
 from core.text.evidence import check_evidence, is_degenerate
 from core.text.items import extract_items
 from core.text.language import detect_language
+from core.text.markup import strip_tool_markup
 from core.text.normal_form import fresh_items
 from core.text.paths import find_paths
 from core.text.tokens import estimate_tokens, truncate_tokens
@@ -44,5 +46,8 @@ TEXT_ADAPTERS: dict[str, Adapter] = {
     "degeneration_check": lambda data: {
         "degenerate": is_degenerate(data["text"], data.get("section", "Current State"))
     },
+    "redaction": lambda data: redact(data["text"]),
+    "redaction_json": lambda data: redact_json(data["value"]),
+    "tool_markup_strip": lambda data: strip_tool_markup(data["assistant_text"]),
     "detect_language": lambda data: {"language": detect_language(data["user_text"], data["fallback"])},
 }
