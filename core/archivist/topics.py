@@ -9,10 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from core.archivist.markers import hide_quoted, is_acknowledgement
-from core.archivist.words import all_phrases, cjk_run, fold, load_rules, phrases, stem
+from core.archivist.words import KNOWN_WORDS, all_phrases, cjk_run, fold, load_rules, phrases, stem
 
 MAX_WORDS = 6
 MAX_CJK_CHARACTERS = 14
@@ -37,15 +37,16 @@ class _Word:
     key: str
     links: bool  # may stand inside a topic's name
 
-    @classmethod
-    def read(cls, text: str, language: str) -> "_Word":
-        folded = fold(text)
-        key = stem(folded)
-        generic = folded in _words_of("generic", language) or key in _generic_stems(language)
-        named = len(folded) > 1 and any(c.isalpha() for c in text) and cjk_run().search(text) is None
-        empty = generic or not named or folded in _words_of("words", language)
-        links = generic or folded in _words_of("links", language)
-        return cls(text, "" if empty else key, links)
+
+@lru_cache(maxsize=KNOWN_WORDS)
+def _read_word(text: str, language: str) -> _Word:
+    folded = fold(text)
+    key = stem(folded)
+    generic = folded in _words_of("generic", language) or key in _generic_stems(language)
+    named = len(folded) > 1 and any(c.isalpha() for c in text) and cjk_run().search(text) is None
+    empty = generic or not named or folded in _words_of("words", language)
+    links = generic or folded in _words_of("links", language)
+    return _Word(text, "" if empty else key, links)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def summarise(texts: Sequence[str]) -> str:
 
 def _name_spaced(texts: Sequence[str], language: str) -> str:
     messages = [
-        [[_Word.read(word, language) for word in _TOKEN.findall(clause)] for clause in _clauses(text)] for text in texts
+        [[_read_word(word, language) for word in _TOKEN.findall(clause)] for clause in _clauses(text)] for text in texts
     ]
     scores = _score_words(messages)
     candidates = _join_repeats(
@@ -236,7 +237,7 @@ def _runs(text: str, language: str) -> Iterator[str]:
                 if (name := _strip_edges(piece, language)) and name not in _words_of("generic", language):
                     yield name
         for word in _TOKEN.findall(cjk_run().sub(" ", clause)):
-            if len(word) > 2 and _Word.read(word, "en").key:
+            if len(word) > 2 and _read_word(word, "en").key:
                 yield word
 
 
@@ -282,7 +283,7 @@ def _breaks(language: str) -> re.Pattern[str]:
 
 
 def _says_something(sentence: str) -> bool:
-    words = sum(_Word.read(word, "").key != "" for clause in _clauses(sentence) for word in _TOKEN.findall(clause))
+    words = sum(_read_word(word, "").key != "" for clause in _clauses(sentence) for word in _TOKEN.findall(clause))
     language = "ja" if _HIRAGANA.search(sentence) else "zh"
     return words >= 2 or sum(len(name) for name in _runs(sentence, language) if not name.isascii()) >= 4
 

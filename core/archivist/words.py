@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from core.paths import find_resources
 
@@ -20,6 +20,7 @@ _SPACES = re.compile(r"\s+")
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0002ebef"
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _ENDING = re.compile(r"(.{3,})(?:ing|ed)|(.*(?:s|x|z|ch|sh))es|(.{2,}[^su])s")
+KNOWN_WORDS = 20_000  # whose stems are kept: a conversation says the same words again and again
 STEM_CHARACTERS = 6  # longer words are compared by their first six characters
 
 
@@ -58,6 +59,7 @@ def phrases(rules: RuleFile, key: str) -> tuple[str, ...]:
     return tuple(fold(str(item)) for item in value)
 
 
+@cache
 def all_phrases(kind: str, key: str) -> frozenset[str]:
     """Return the folded phrases of all languages under one key."""
     return frozenset(phrase for _, rules in load_rules(kind) for phrase in phrases(rules, key))
@@ -113,6 +115,7 @@ def split_words(folded: str) -> Iterator[str]:
             yield from filter(None, (token[position:].strip("'"),))
 
 
+@lru_cache(maxsize=KNOWN_WORDS)
 def stem(word: str) -> str:
     """Cut a folded word to what its forms share: plural, -ed and -ing go, then six characters stay."""
     word = strip_accents(word.removesuffix("'s"))
