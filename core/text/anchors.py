@@ -110,7 +110,7 @@ _CODE = re.compile(r"`{1,2}([^`\n]{1,120})`{1,2}")
 _SENTINEL_LINE = re.compile(r"^.*\[⚠\ufe0f? CONSOLIDATION REQUIRED.*$", re.MULTILINE)
 _TAG = re.compile(r"^(\s*(?:[-*+]\s+)?)((?:\[[^\]\n]{1,20}\]\s*)+)", re.MULTILINE)
 _WORD = re.compile(rf"[^\W\d_{_CJK}]+")
-_GLUED = re.compile(r"[A-Za-z0-9_][-.:/@#]")  # before a number: part of an identifier
+_GLUED = re.compile(r"[A-Za-z0-9_][-.:/@#]$")  # before a number: part of an identifier
 _LOOSE = re.compile(r"[\s_-]+")
 _CACHED_LENGTH = 4_000  # characters
 _TAKEN = "\x00"  # stands for what was recognised; no pattern matches across it
@@ -139,7 +139,7 @@ def _cached_prepared(text: str) -> Prepared:
 
 
 def _prepare(text: str) -> Prepared:
-    plain = unicodedata.normalize("NFKC", _SENTINEL_LINE.sub(" ", text))
+    plain = _widen(_SENTINEL_LINE.sub(" ", text))
     moments = find_moments(plain)
     rest = _blank(plain, [(m.start, m.end) for m in moments])
     folded = fold(plain)
@@ -224,7 +224,7 @@ def _find(text: str, context: str) -> Anchors:
     references = find_path_spans(text)
     found += [(start, Anchor(Kind.REFERENCE, reference)) for start, _, reference in references]
     rest = _blank(rest, [(start, end) for start, end, _ in references])
-    rest = unicodedata.normalize("NFKC", rest)
+    rest = _widen(rest)
     for kind_found, spans in _layers(rest):
         found += kind_found
         rest = _blank(rest, spans)
@@ -233,6 +233,11 @@ def _find(text: str, context: str) -> Anchors:
     found += _soft_anchors(_blank(rest, [(start, end) for start, end, _ in names]))
     found.sort(key=lambda pair: pair[0])
     return Anchors(tuple(dict.fromkeys(anchor for _, anchor in found)))
+
+
+def _widen(text: str) -> str:
+    """Return a text in NFKC, but for the full-width comma, which never separates digits."""
+    return unicodedata.normalize("NFKC", text.replace("，", "、"))
 
 
 def _layers(text: str) -> Iterator[tuple[list[tuple[int, Anchor]], list[tuple[int, int]]]]:
@@ -250,7 +255,7 @@ def _layers(text: str) -> Iterator[tuple[list[tuple[int, Anchor]], list[tuple[in
         [q.span() for q in quoted],
     )
     rest = _blank(rest, [q.span() for q in quoted])
-    counted = [q for q in find_quantities(rest) if q.unit and not _GLUED.match(rest, max(0, q.start - 2))]
+    counted = [q for q in find_quantities(rest) if q.unit and not _GLUED.search(rest, max(0, q.start - 2), q.start)]
     yield _number_anchors(counted)
     rest = _blank(rest, [(q.start, q.end) for q in counted])
     identifiers = list(find_identifiers(rest))

@@ -66,7 +66,7 @@ def is_degenerate(text: str, section: str = "Current State") -> bool:
     """Whether a text is no content: a placeholder, an echo of markup, or a loop."""
     if is_placeholder(text, section) or _WRAPPER.search(text) or _OP_KEY.search(text):
         return True
-    return _repeats_lines(text) or _loops(text) or _lacks_variety(text)
+    return _repeats_lines(text) or _loops(text) or (_lacks_variety(text) and not _is_list(text))
 
 
 def _is_placeholder_line(line: str, section: str) -> bool:
@@ -83,6 +83,12 @@ def _placeholders() -> frozenset[str]:
 def _repeats_lines(text: str) -> bool:
     keys = [key for line in text.splitlines() if (key := item_key(line))]
     return len(keys) >= _MIN_REPEATS and max(Counter(keys).values()) >= _MIN_REPEATS
+
+
+def _is_list(text: str) -> bool:
+    """Whether a text is a list of lines that all differ, as tables of like facts are."""
+    keys = [key for line in text.splitlines() if (key := item_key(line))]
+    return len(keys) >= _MIN_REPEATS and len(set(keys)) == len(keys)
 
 
 def _loops(text: str) -> bool:
