@@ -62,6 +62,8 @@ def find_missing(purpose: str, *, compiler_needed: bool) -> tuple[list[str], lis
         needed.append("g++")
     if purpose in ("test", "bundle") and not shutil.which("Xvfb"):
         needed.append("xvfb")
+    if purpose == "test" and not shutil.which("xdotool"):
+        needed.append("xdotool")  # the end-to-end tests type and click with it
     if purpose in ("test", "bundle") and not shutil.which("objdump"):
         needed.append("binutils")  # PyInstaller reads libraries with it
     nice = [] if _has_font(("Inter*",)) else ["fonts-inter"]
