@@ -27,7 +27,8 @@ _ACRONYM = re.compile(r"[A-Z]{2,8}s?$|[A-Z](?:\.[A-Z])+$")
 _SIGNED = re.compile(r"\b[A-Z]{1,3}(?:#|\+\+)(?!\w)|\b[A-Z]{1,4}&[A-Z]{1,4}\b")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)$")
 _LETTERS = re.compile(r"[^\W\d_]+")
-_CAPITALISED = re.compile(r"(?<![\w])[^\W\d_](?:[\w'-]|\.(?=\w))*")
+_CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+_CAPITALISED = re.compile(rf"(?<![^\W{_CJK}])[^\W\d_{_CJK}](?:[^\W{_CJK}]|['-]|\.(?=[^\W{_CJK}]))*")
 _FRONT = re.compile(r"\s*(?:(?:[-*+•–—·●]|\d{1,3}[.)])\s*)?(?:\[[^\]\n]{0,20}\]\s*)*[\s\"'“„«(*_>]*$")
 _OPENERS = " \t\"'“„«([*_>"
 _CLOSERS = "\"'”’»)]"
@@ -67,7 +68,9 @@ def is_identifier(token: str, *, shouting: bool = False) -> bool:
         return (
             not re.fullmatch(r"[\d.,:/-]+[A-Za-z]?[\d.,:/-]*", token) or not token[0].isdigit() or token[-1].isalpha()
         )
-    if _SNAKE.match(token) or _KEBAB.match(token):
+    if _KEBAB.match(token):
+        return not _is_compound(token)
+    if _SNAKE.match(token):
         return True
     if _CAMEL.match(token) and not token.startswith(("Mc", "Mac", "O'")):
         return True
@@ -75,6 +78,14 @@ def is_identifier(token: str, *, shouting: bool = False) -> bool:
         return not _is_ordinary(token, ordinary_words("en"))
     pieces = token.split(".")
     return len(pieces) > 1 and all(pieces) and len(pieces[0]) > 1 and is_domain_ending(pieces[-1])
+
+
+def _is_compound(token: str) -> bool:
+    """Whether a hyphened word is everyday language (`well-known`), not the name of a thing."""
+    first, *_, last = token.split("-")
+    if first in words("compound_starts") or last in words("compound_ends"):
+        return True
+    return len(last) > 4 and last.endswith(("ed", "ing"))
 
 
 def is_shouting(text: str) -> bool:

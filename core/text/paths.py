@@ -210,8 +210,8 @@ def _has_known_extension(name: str) -> bool:
     if not found or found[1].casefold() not in _lists()["extensions"]:
         return False
     stem = name[: found.start(1) - 1]
-    if len(found[1]) == 1 and len(stem) == 1 and found[1] not in "ch":
-        return False  # a.m, p.m
+    if len(found[1]) == 1 and found[1] not in "ch" and (found[1].isupper() or len(stem.rpartition(".")[2]) == 1):
+        return False  # a.m, G.E.M
     return any(char.isalnum() for char in stem)
 
 
