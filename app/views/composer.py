@@ -82,6 +82,7 @@ class Composer(QFrame):
         self._look = look
         self._busy = False
         self._ready = False
+        self._send_when_ready = False  # Enter was pressed while the store was still opening
         self._box = make_frame("composer")
         self.entry = Entry(look)
         self.temporary = make_button(
@@ -127,6 +128,8 @@ class Composer(QFrame):
         """Whether a message can be sent at all yet; writing is always possible."""
         self._ready = ready
         self._update()
+        if ready and self._send_when_ready:
+            self._on_send()
 
     def set_busy(self, busy: bool) -> None:
         """A reply is running: Stop takes the place of Send."""
@@ -144,10 +147,12 @@ class Composer(QFrame):
         self.error.setVisible(bool(text))
 
     def _on_send(self) -> None:
+        self._send_when_ready = not self._ready
         if self._ready and not self._busy and self.text().strip():
             self.send_requested.emit(self.text())
 
     def _on_text(self) -> None:
+        self._send_when_ready = False
         self._update()
         self.text_changed.emit(self.text())
 

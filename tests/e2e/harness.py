@@ -48,8 +48,12 @@ class RunningApp:
         return json.loads(data) if data else {}
 
     def texts(self) -> str:
-        """Return all visible text, a widget a line."""
-        return "\n".join(widget["text"] for widget in self.look().get("widgets", ()))
+        """Return all visible text but the lists' rows, a widget a line."""
+        return "\n".join(widget["text"] for widget in self.look().get("widgets", ()) if not widget["rows"])
+
+    def rows(self) -> str:
+        """Return the rows of the lists, a line each."""
+        return "\n".join(row["text"] for widget in self.look().get("widgets", ()) for row in widget["rows"])
 
     def wait_for(self, seen: Callable[[str], bool], what: str) -> str:
         """Wait until the visible text satisfies `seen`; fails naming `what` after a limit."""
@@ -94,7 +98,8 @@ class RunningApp:
 
     def focus(self) -> None:
         """Give the window the keyboard: there is no window manager to do it."""
-        self._xdotool("search", "--sync", "--onlyvisible", "--pid", str(self.process.pid), "windowfocus", "--sync")
+        found = self._xdotool("search", "--sync", "--onlyvisible", "--pid", str(self.process.pid)).split()
+        self._xdotool("windowfocus", "--sync", found[-1])
 
     def close(self) -> int:
         """Close the window as a user does and return the exit code."""
@@ -114,8 +119,8 @@ class RunningApp:
             pids |= set(map(int, (task / "children").read_text().split()))
         return sorted(pids)
 
-    def _xdotool(self, *arguments: str) -> None:
-        subprocess.run(["xdotool", *arguments], env=self._env, check=True, timeout=LIMIT_S, stdout=subprocess.DEVNULL)
+    def _xdotool(self, *arguments: str) -> str:
+        return subprocess.check_output(["xdotool", *arguments], env=self._env, timeout=LIMIT_S, text=True)
 
     def _tail(self) -> str:
         return self.log.read_text(errors="replace")[-2000:]
