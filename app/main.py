@@ -106,6 +106,7 @@ class Program:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="warm-up")
         self._first = instance.FirstInstance(folder.root, window.raise_up, window)
         self._window_ms = 0
+        self._smoked = False
         window.closed.connect(self._closed.set)
         window.notice.quit_requested.connect(window.close)
         window.notice.retry_requested.connect(self._retry.set)
@@ -126,6 +127,8 @@ class Program:
             except CoreError as error:
                 log.error("the start stopped: %s", error)
                 await self._show_problem("Keepsake cannot start", str(error))
+            if self._options.smoke is not None and not self._smoked:
+                code = 1
         self._pool.shutdown(wait=False, cancel_futures=True)
         return code
 
@@ -175,6 +178,7 @@ class Program:
         return Engine(self._folder, settings, resources=self._options.resources)
 
     async def _run_smoke(self, desk: Desk, text: str) -> int:
+        self._smoked = True
         try:
             result = await run_smoke(desk, self._window, text, window_ms=self._window_ms)
         except (SmokeError, CoreError) as error:

@@ -138,7 +138,9 @@ def waiting(status: ModelStatus) -> str:
 
 
 def tokens_k(tokens: int) -> str:
-    """`980`, `3.7k`, `8k`."""
+    """`980`, `3.7k`, `8k` (also for 8,192, as context sizes are named)."""
+    if tokens >= 1_024 and tokens % 1_024 == 0:
+        return f"{tokens // 1_024}k"
     if tokens < 1_000:
         return str(tokens)
     return f"{tokens / 1_000:.1f}".removesuffix(".0") + "k"

@@ -73,7 +73,8 @@ class MessageView(QWidget):
         self._when.setText(clock_time(message.created_at, now) + speed)
         self._kept.setText(f"{message.kept} kept in memory" if message.kept else "")
         failed = message.status is MessageStatus.FAILED
-        self._note.setText(clean(message.error or "No reply came.") if failed else _NOTES.get(message.status, ""))
+        note = "No reply came." if failed and not message.error else _NOTES.get(message.status, "")
+        self._note.setText(" ".join(part for part in (note, clean(message.error or "")) if part))
         set_property(self._note, "kind", "error" if failed else "muted")
         who = "You" if self._is_user else "Keepsake"
         self.setAccessibleName(f"{who}, {datetime.fromtimestamp(message.created_at):%d %B, %H:%M}")

@@ -144,6 +144,6 @@ def test_guard_summary_counts_and_gives_the_reason_of_what_was_restored():
     assert guard_summary(()) == ("", "")
 
 
-@pytest.mark.parametrize(("tokens", "text"), [(980, "980"), (3_700, "3.7k"), (8_000, "8k")])
+@pytest.mark.parametrize(("tokens", "text"), [(980, "980"), (3_700, "3.7k"), (8_000, "8k"), (4_096, "4k")])
 def test_token_counts_are_short(tokens, text):
     assert tokens_k(tokens) == text
