@@ -206,6 +206,19 @@ def test_a_store_locked_for_too_long_is_said_in_words(tmp_path, monkeypatch):
     other.close()
 
 
+def test_opening_a_store_does_not_load_numpy(tmp_path, root):
+    """It takes as long as everything else before the first conversation is shown."""
+    script = f"""
+import asyncio, pathlib, sys
+from core.storage.database import Database
+store = Database(pathlib.Path({str(tmp_path / "keepsake.db")!r}))
+asyncio.run(store.open())
+asyncio.run(store.aclose())
+sys.exit("numpy" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", script], cwd=root, timeout=60).returncode == 0
+
+
 # -- bad days ----------------------------------------------------------------------------------
 
 
