@@ -106,7 +106,7 @@ class Database:
 
 
 def _find_vector_extension() -> str:
-    """Return the path of sqlite-vec's library. Importing its package would load numpy: 0.1 s before anything is shown."""
+    """Return the path of sqlite-vec's library; importing its package would load numpy, which takes 0.1 s."""
     spec = find_spec("sqlite_vec")
     if spec is None or spec.origin is None:
         raise StorageError("The installation is incomplete: sqlite-vec is missing. Nothing was changed; set up again.")
