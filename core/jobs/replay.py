@@ -18,7 +18,7 @@ from core.sessions import transcript
 from core.storage import conversations, turns
 from core.storage.database import Connection, Database
 
-BATCH_TURNS = 50  # read at once, so that the file is never held whole
+BATCH_TURNS = 20  # read at once, so that the file is never held whole
 
 
 async def replay_transcript(
@@ -43,23 +43,30 @@ async def replay_transcript(
     progress(state)
     reading = jsonl.read_turns(path, session_id, lambda number, reason: bad.append((number, reason)))
     while batch := await loop.run_in_executor(pool, lambda: list(islice(reading, BATCH_TURNS))):
+        taken: list[TurnId] = []
         for said in batch:
             if stop.is_set():
-                return replace(state, bad_lines=tuple(bad))
-            added = await _add(database, worker, session_id, said)
+                break
+            turn = await _store(database, session_id, said)
+            if turn is not None:
+                await worker.take_turn(turn)
+                taken.append(turn)
             state = replace(
                 state,
                 done_turns=state.done_turns + 1,
-                skipped_turns=state.skipped_turns + (not added),
+                skipped_turns=state.skipped_turns + (turn is None),
                 bad_lines=tuple(bad),
             )
             progress(state)
+        await worker.publish_twins(taken)
+        if stop.is_set():
+            return replace(state, bad_lines=tuple(bad))
     await worker.commit(session_id, cause="The transcript ended.")
     return replace(state, bad_lines=tuple(bad))
 
 
-async def _add(database: Database, worker: Worker, session_id: SessionId, said: SaidTurn) -> bool:
-    """Store one turn and do all that follows it; False if it was there already."""
+async def _store(database: Database, session_id: SessionId, said: SaidTurn) -> TurnId | None:
+    """Store one turn, waiting for the hook; None if it was there already."""
 
     def store(c: Connection) -> TurnId | None:
         if turns.find_by_source(c, said.source_key) is not None:
@@ -67,8 +74,4 @@ async def _add(database: Database, worker: Worker, session_id: SessionId, said: 
         conversations.add(c, session_id, at=said.user_at)
         return transcript.record_turn(c, session_id, said)
 
-    turn = await database.write(store)
-    if turn is None:
-        return False
-    await worker.take_turn(turn)
-    return True
+    return await database.write(store)

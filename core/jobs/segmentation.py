@@ -18,7 +18,7 @@ from core.storage.database import Connection
 from core.storage.segments import Centroid, SegmentRow, Times
 
 MIN_TURNS = 2  # before a drift counts: one message (often a greeting) is no topic to drift from
-NAMED_AT_TURNS = (2, 3, 5, 8, 13)  # of an open segment; its close names it for good
+NAMED_AT_TURNS = (2, 4, 8)  # of an open segment; its close names it for good
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

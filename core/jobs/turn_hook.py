@@ -6,7 +6,7 @@ step idempotent by turn. It never runs on the interface's thread and never fails
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TypeVar
@@ -95,9 +95,9 @@ class TurnHook:
 
         return await self._database.write(store)
 
-    async def publish_twin(self, turn: TurnId) -> None:
-        """Write the turn's Markdown files; raises OSError or CoreError, and the outbox tries again."""
-        rows = await self._database.read(lambda c: episodic.load_turn(c, turn))
+    async def publish_twins(self, numbers: Sequence[TurnId]) -> None:
+        """Write the Markdown files of some turns; raises OSError, and the outbox tries again."""
+        rows = await self._database.read(lambda c: [row for turn in numbers for row in episodic.load_turn(c, turn)])
         written = [
             Twin(
                 session_id=row.session_id,
@@ -110,7 +110,7 @@ class TurnHook:
         ]
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._files, lambda: [self._twins.write(twin) for twin in written])
-        await self._database.write(lambda c: outbox.finish(c, turn, outbox.TWIN))
+        await self._database.write(lambda c: [outbox.finish(c, turn, outbox.TWIN) for turn in numbers])
 
     async def remember(self, turn: TurnId) -> Remembered | None:
         """Vectors, segment and pending lines of an indexed turn, in one transaction; None if done before."""

@@ -6,7 +6,7 @@ waits until it is woken, and looks by itself now and then for what another proce
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from core.changes import Changes
 from core.errors import CoreError
@@ -114,17 +114,18 @@ class Worker:
                 return
 
     async def take_turn(self, turn: TurnId) -> None:
-        """Index a turn and do its steps at once: the replay's way, in the order that the app takes."""
+        """Index a turn and remember it at once, as the replay needs it; its twins wait for `publish_twins`."""
         session_id = await self._hook.index(turn, claim_for=self._owner)
-        if session_id is None:
-            return
-        rows = [
-            OutboxRow(turn=turn, step=step, session_id=session_id, attempts=1)
-            for step in (outbox.TWIN, outbox.REMEMBER)
-        ]
-        await asyncio.gather(*map(self._take_step, rows))  # the twin waits for the disk, not for the processor
-        while await self._run_job():
-            pass
+        if session_id is not None:
+            await self._take_step(OutboxRow(turn=turn, step=outbox.REMEMBER, session_id=session_id, attempts=1))
+
+    async def publish_twins(self, numbers: Sequence[TurnId]) -> None:
+        """Publish the twins of turns that were taken: together, since each of them waits for the disk."""
+        try:
+            await self._hook.publish_twins(numbers)
+        except OSError as error:
+            self._report(outbox.TWIN, _describe(error))
+            await self._database.write(lambda c: outbox.release_turns(c, numbers, self._owner))
 
     async def flush(self, *, before: float) -> None:
         """Close open segments whose last turn ended before a time, and commit their conversations."""
@@ -151,12 +152,11 @@ class Worker:
     async def _take_step(self, row: OutboxRow) -> None:
         try:
             if row.step == outbox.TWIN:
-                await self._hook.publish_twin(row.turn)
+                await self._hook.publish_twins([row.turn])
             else:
                 await self._remember(row.turn)
         except (CoreError, OSError) as error:
-            text = str(error) if isinstance(error, CoreError) else f"A file could not be written: {error}"
-            await self._postpone(row, text)
+            await self._postpone(row, _describe(error))
         except Exception:  # the step's end: one bad turn must not hold up the others
             log.exception("step %s of turn %s failed", row.step, row.turn)
             await self._postpone(row, "A background step failed; it is tried again. The log has the details.")
@@ -194,7 +194,7 @@ class Worker:
             else:
                 await self._write_entries(job)
         except (CoreError, OSError) as error:
-            text = str(error) if isinstance(error, CoreError) else f"A memory file could not be written: {error}"
+            text = _describe(error)
             self._report(job.kind, text)
             await self._database.write(lambda c: queue.postpone_job(c, job, error=text, now=self._clock()))
             return True
@@ -224,6 +224,10 @@ def _release_leases(c: Connection) -> None:
     """End the leases of processes that no longer run."""
     outbox.release(c, _is_gone)
     queue.release(c, _is_gone)
+
+
+def _describe(error: CoreError | OSError) -> str:
+    return str(error) if isinstance(error, CoreError) else f"A file of memory could not be written: {error}"
 
 
 def _is_gone(owner: str) -> bool:

@@ -5,7 +5,7 @@ step, so each step is done at least once, in turn order within a conversation, a
 exactly once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.model import SessionId, TurnId
@@ -62,6 +62,14 @@ def claim_turn(c: Connection, turn: TurnId, owner: str, *, now: float) -> bool:
     if held is None:
         c.execute("UPDATE outbox SET owner = ?, lease_until = ? WHERE turn = ?", (owner, now + LEASE_S, turn))
     return held is None
+
+
+def release_turns(c: Connection, turns: Sequence[TurnId], owner: str) -> None:
+    """Give back the steps of some turns that an owner could not do."""
+    c.executemany(
+        "UPDATE outbox SET owner = NULL, lease_until = 0 WHERE turn = ? AND owner = ?",
+        [(turn, owner) for turn in turns],
+    )
 
 
 def release(c: Connection, is_gone: Callable[[str], bool]) -> None:
