@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -157,4 +158,4 @@ def test_a_run_killed_at_any_write_and_run_again_is_as_if_undisturbed(undisturbe
     assert again.memory == held.memory
     assert again.waiting == held.waiting
     assert set(again.twins) == set(held.twins)
-    assert len(again.twins) <= len(held.twins) + 2  # a twin is published at least once: the turn cut short again
+    assert max(Counter(again.twins).values()) <= 2  # at least once: those on their way when it died may come again
