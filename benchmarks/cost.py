@@ -15,6 +15,7 @@ import cProfile
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -73,7 +74,7 @@ async def insert_bare(turns: list[SaidTurn], file: Path) -> float:
         await database.write(lambda c: conversations.add(c, chat, at=0.0))
         begun = time.perf_counter()
         for said in turns:
-            await database.write(lambda c, said=said: transcript.record_turn(c, chat, said))
+            await database.write(partial(transcript.record_turn, session_id=chat, said=said))
         return len(turns) / (time.perf_counter() - begun)
     finally:
         await database.aclose()

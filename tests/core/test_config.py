@@ -92,6 +92,13 @@ def test_an_unreadable_number_changes_nothing_and_is_said(value):
     assert "KEEPSAKE_LEARNING_MAX_TURNS_PER_SEGMENT" in warnings[0]
 
 
+@pytest.mark.parametrize("value", ["inf", "nan", "-0.5", "half"])
+def test_an_unreadable_fraction_changes_nothing_and_is_said(value):
+    found, warnings = apply_environment(LearningSettings(), {"KEEPSAKE_LEARNING_STM_GATE": value})
+    assert found == LearningSettings()
+    assert "KEEPSAKE_LEARNING_STM_GATE" in warnings[0]
+
+
 def test_a_variable_that_names_nothing_is_said():
     _, warnings = apply_environment(LearningSettings(), {"KEEPSAKE_LEARNING_RECAL_ENABLED": "1"})
     assert "KEEPSAKE_LEARNING_RECAL_ENABLED" in warnings[0]
