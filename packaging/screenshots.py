@@ -179,6 +179,8 @@ async def photograph(window: "MainWindow", settings: "QSettings", shot: Shot, da
     folder = find_data_folder(data)
     engine = Engine(folder, load_settings(folder.settings, os.environ))
     await engine.open()
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(engine.wait_idle(), MODEL_S)  # what the replay left to do: MEMORY.md
     desk = Desk(engine, window, settings)
     try:
         await desk.start()

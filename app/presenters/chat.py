@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from app.presenters.tasks import Refresher, Report, Tasks
@@ -75,7 +76,7 @@ class ChatPresenter:
         self._segments_refresher = Refresher(self._tasks, self._reload_segments)
         self._session: SessionId | None = None
         self._messages: tuple[Message, ...] = ()
-        self._live: dict[MessageId, str] = {}  # text of running replies as shown
+        self._live: dict[MessageId, str] = {}  # text of running replies, of all conversations
         self._has_earlier = False
         self._loading_earlier = False
         self._sending = False
@@ -102,7 +103,7 @@ class ChatPresenter:
         if self._draft is not None:
             self._tasks.start(self._flush_draft())
         self._session = session
-        self._messages, self._live, self._has_earlier = (), {}, False
+        self._messages, self._has_earlier = (), False
         if session is None:
             self._view.show_messages((), False)
             self._view.set_separators({})
@@ -113,7 +114,7 @@ class ChatPresenter:
     def on_changes(self, changes: Changes) -> None:
         """Take what concerns the open conversation."""
         session = self._session
-        if changes.reply is not None and changes.reply.session_id == session:
+        if changes.reply is not None:
             self._take_piece(changes.reply)
         if session is not None and (session in changes.messages or changes.everything):
             self._messages_refresher.request()
@@ -232,27 +233,25 @@ class ChatPresenter:
             self._creating = False
 
     def _take_piece(self, piece: ReplyPiece) -> None:
-        shown = self._live.get(piece.message_id)
-        if shown is None:
-            return  # not loaded yet; loading brings the text so far
-        self._live[piece.message_id] = shown + piece.text
-        self._view.append_piece(piece.message_id, piece.text)
+        """Collect the replies of all conversations: the store lags behind by up to half a second."""
+        self._live[piece.message_id] = self._live.get(piece.message_id, "") + piece.text
+        if any(m.id == piece.message_id for m in self._messages[-2:]):
+            self._view.append_piece(piece.message_id, piece.text)
 
     def _set_messages(self, messages: tuple[Message, ...]) -> None:
-        live: dict[MessageId, str] = {}
-        for message in messages:
-            if message.status in RUNNING:
-                shown = self._live.get(message.id, "")
-                # Pieces arrive faster than they are stored: never show less than before.
-                live[message.id] = shown if shown.startswith(message.text) else message.text
-        self._live = live
-        self._messages = messages
-        self._view.show_messages(messages, self._has_earlier)
-        for message_id, text in live.items():
-            stored = next(m.text for m in messages if m.id == message_id)
-            if len(text) > len(stored):
-                self._view.append_piece(message_id, text[len(stored) :])
+        self._messages = tuple(self._with_live_text(m) for m in messages)
+        self._view.show_messages(self._messages, self._has_earlier)
         self._view.set_busy(self._is_busy())
+
+    def _with_live_text(self, message: Message) -> Message:
+        """A running reply as far as it has come, never less than was shown."""
+        if message.status not in RUNNING:
+            self._live.pop(message.id, None)
+            return message
+        live = self._live.get(message.id, "")
+        if not live.startswith(message.text):
+            self._live[message.id] = live = message.text
+        return replace(message, text=live)
 
     def _is_busy(self) -> bool:
         return any(m.status in RUNNING for m in self._messages[-2:])

@@ -239,14 +239,7 @@ class MemoryTab(QWidget):
         for card in self.cards.values():
             card.turn_requested.connect(self.turn_requested)
             self.area.column.addWidget(card)
-        self._pending = make_label("", "muted", wrap=True)
-        self.update_button = make_button(
-            "Update now", "small", self.update_requested.emit, tip="Take in what is pending"
-        )
-        self._footer = QWidget()
-        self._footer_row = QHBoxLayout(self._footer)
-        self._footer_row.addWidget(self._pending, 1)
-        self._footer_row.addWidget(self.update_button)
+        self._build_footer()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -258,6 +251,16 @@ class MemoryTab(QWidget):
         look.changed.connect(self._on_look)
         self._on_look()
         self.show_memory(None, 0.0)
+
+    def _build_footer(self) -> None:
+        self._pending = make_label("", "muted", wrap=True)
+        self.update_button = make_button(
+            "Update now", "small", self.update_requested.emit, tip="Take in what is pending"
+        )
+        self._footer = QWidget()
+        self._footer_row = QHBoxLayout(self._footer)
+        self._footer_row.addWidget(self._pending, 1)
+        self._footer_row.addWidget(self.update_button)
 
     def show_memory(self, memory: WorkingMemory | None, now: float) -> None:
         """Show a version of the memory, or seven empty sections."""

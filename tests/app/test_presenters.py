@@ -360,6 +360,29 @@ def test_text_that_streamed_never_shrinks_when_an_older_state_is_loaded():
     run(check)
 
 
+def test_a_reply_that_runs_in_another_conversation_is_whole_when_one_looks(caplog):
+    async def check():
+        setup = Setup()
+        session = setup.engine.add("talk", id="a", updated_at=2.0).id
+        setup.engine.add("other", id="b", updated_at=1.0)
+        await setup.start()
+        setup.chat.send("hello")
+        await settle()
+        setup.engine.stream(session, "one ")
+        setup.list.open(SessionId("b"))
+        await settle()
+        setup.engine.stream(session, "two ")
+        stored = replace(setup.engine.messages[session][-1], text="one ", status=MessageStatus.STREAMING)
+        setup.engine.messages[session][-1] = stored
+        setup.list.open(session)
+        await settle()
+        setup.engine.stream(session, "three")
+        assert setup.screen.live[stored.id] == "one two three"
+        assert setup.screen.busy
+
+    run(check)
+
+
 def test_drafts_belong_to_their_conversation_and_survive_closing():
     async def check():
         setup = Setup()

@@ -57,6 +57,22 @@ def test_typing_and_enter_sends_and_the_reply_streams(stage, on_qt_loop):
     on_qt_loop(check())
 
 
+def test_a_reload_while_a_reply_streams_shows_nothing_twice(stage, on_qt_loop):
+    async def check():
+        stage.engine.add("talk", id="a")
+        async with stage.playing() as window:
+            stage.desk.chat.send("hello")
+            await stage.settle()
+            stage.engine.stream(SessionId("a"), "one two three")
+            stored = replace(stage.engine.messages["a"][-1], text="one ", status=MessageStatus.STREAMING)
+            stage.engine.messages["a"][-1] = stored
+            stage.engine.publish(Changes(messages=frozenset({SessionId("a")})))
+            await stage.settle()
+            assert shown_text(window.chat.transcript.message_views()[1]) == "one two three"
+
+    on_qt_loop(check())
+
+
 def test_shift_enter_breaks_the_line(stage, on_qt_loop):
     async def check():
         stage.engine.add("talk", id="a")
