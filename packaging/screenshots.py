@@ -57,7 +57,6 @@ SHOTS = (
     Shot(name="window-chinese", conversation="chinese"),
     Shot(name="window-150", scale=1.5),
     Shot(name="window-segments", tab="Segments"),
-    Shot(name="window-files", tab="Files"),
 )
 
 
