@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -39,22 +42,22 @@ def write_transcript(path: Path, *, turns: int = len(SAID), gap_before: int = 3)
     return path
 
 
-def run_replay(
-    folder: Path, transcript: Path, *, stop_after: int | None = None, clock: Callable[[], float] | None = None
-) -> ReplayProgress:
-    """Replay as `keepsake-jobs` does, without vectors; `stop_after` turns were done the user stops it."""
+def run_replay(folder: Path, transcript: Path, *, stop_at: int | None = None) -> ReplayProgress:
+    """Replay as `keepsake-jobs` does, without vectors; stopped when the clock is read for the given time."""
 
     async def run() -> ReplayProgress:
-        engine = Engine(DataFolder(folder), NO_VECTORS, exclusive=False, **({"clock": clock} if clock else {}))
         stop = asyncio.Event()
+        readings = count(1)
 
-        def watch(state: ReplayProgress) -> None:
-            if stop_after is not None and state.done_turns >= stop_after:
+        def clock() -> float:
+            if next(readings) == stop_at:
                 stop.set()
+            return time.time()
 
+        engine = Engine(DataFolder(folder), NO_VECTORS, exclusive=False, clock=clock)
         await engine.open()
         try:
-            return await engine.replay(transcript, progress=watch, stop=stop)
+            return await engine.replay(transcript, progress=lambda _: None, stop=stop)
         finally:
             await engine.aclose()
 
@@ -88,7 +91,7 @@ def look(folder: Path) -> Held:
         finally:
             await engine.aclose()
         inside = await read(folder, lambda c: (_read_index(c), (outbox.count_waiting(c), queue.count_jobs(c))))
-        numbers = {turn: i for i, turn in enumerate(sorted({message.turn for message in messages}))}
+        numbers: dict[int, int] = {turn: i for i, turn in enumerate(sorted({message.turn for message in messages}))}
         return Held(
             messages=[(m.role, m.text, m.created_at) for m in messages],
             segments=[
@@ -97,12 +100,17 @@ def look(folder: Path) -> Held:
             ],
             memory=[(s.section, [line.text for line in s.lines]) for s in memory.sections],
             versions=memory.newest,
-            twins=sorted(read_twins(folder)),
+            twins=sorted(_number_twin(text, numbers) for text in read_twins(folder)),
             indexed=inside[0],
             waiting=inside[1],
         )
 
     return asyncio.run(run())
+
+
+def _number_twin(text: str, numbers: dict[int, int]) -> str:
+    """Put the turn's place in the conversation for its number, in which a second run may leave gaps."""
+    return re.sub(r"^turn: (\d+)$", lambda match: f"turn: {numbers[int(match[1])]}", text, count=1, flags=re.MULTILINE)
 
 
 def read_twins(folder: Path) -> list[str]:

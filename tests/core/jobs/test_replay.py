@@ -64,19 +64,23 @@ def test_a_second_run_adds_nothing(undisturbed, tmp_path):
 
 
 @settings(max_examples=12)
-@given(st.lists(st.integers(0, len(SAID)), min_size=1, max_size=3))
-def test_stopping_and_going_on_never_doubles_a_turn(undisturbed, tmp_path_factory, stops):
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=3))
+def test_stopping_and_going_on_never_doubles_a_turn(undisturbed, tmp_path_factory, moments):
     transcript, held = undisturbed
     folder = tmp_path_factory.mktemp("stopped")
     reached = 0
-    for stop_after in stops:
-        state = run_replay(folder, transcript, stop_after=stop_after)
-        assert state.done_turns == stop_after or state.done_turns == len(SAID)
+    for moment in moments:
+        state = run_replay(folder, transcript, stop_at=moment)
         assert state.skipped_turns == min(reached, state.done_turns)
         reached = max(reached, state.done_turns)
     state = run_replay(folder, transcript)
-    assert (state.done_turns, state.total_turns) == (len(SAID), len(SAID))
+    assert (state.done_turns, state.total_turns, state.skipped_turns) == (len(SAID), len(SAID), reached)
     assert look(folder) == held
+
+
+def test_a_replay_ends_soon_after_it_is_stopped(undisturbed, tmp_path):
+    transcript, _ = undisturbed
+    assert 0 < run_replay(tmp_path, transcript, stop_at=3).done_turns < len(SAID)
 
 
 def test_a_transcript_that_grew_adds_only_what_is_new(tmp_path):
@@ -119,37 +123,44 @@ def test_secrets_reach_neither_index_nor_twins(tmp_path):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from core.storage.database import Database
+import apsw
 from tests.core.jobs.talk import run_replay
 
-left = int(sys.argv[3])
-whole = Database._in_transaction
+dies_at, count = int(sys.argv[3]), 0
 
-def counted(self, work):
-    global left
-    left -= 1
-    if left < 0:
+def committing():
+    global count
+    count += 1
+    if count == dies_at:
         os.kill(os.getpid(), signal.SIGKILL)
-    return whole(self, work)
+    return False
 
-Database._in_transaction = counted
+apsw.connection_hooks.append(lambda connection: connection.set_commit_hook(committing))
 run_replay(Path(sys.argv[1]), Path(sys.argv[2]))
+print(count)
 """
 
 
-def kill_after_writes(root: Path, folder: Path, transcript: Path, writes: int) -> bool:
-    """Replay in a process that dies at the write after `writes` of them; False if it ended before."""
-    command = [sys.executable, "-c", KILLED, str(folder), str(transcript), str(writes)]
-    done = subprocess.run(command, cwd=root, timeout=120, capture_output=True, text=True)
-    assert done.returncode in (0, -9), done.stderr
-    return done.returncode == -9
+def replay_until_commit(root: Path, folder: Path, transcript: Path, dies_at: int) -> subprocess.CompletedProcess[str]:
+    """Replay in a process that dies as it is about to commit for the given time; 0: never."""
+    command = [sys.executable, "-c", KILLED, str(folder), str(transcript), str(dies_at)]
+    return subprocess.run(command, cwd=root, timeout=120, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def commits(undisturbed, tmp_path_factory, root) -> int:
+    """How often a whole run commits."""
+    done = replay_until_commit(root, tmp_path_factory.mktemp("counted"), undisturbed[0], 0)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("writes", [1, 2, 3, 4, 5, 9, 14, 20, 27, 38])
-def test_a_run_killed_at_any_write_and_run_again_is_as_if_undisturbed(undisturbed, tmp_path, root, writes):
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9, 1.0])
+def test_a_run_killed_at_any_commit_and_run_again_is_as_if_undisturbed(undisturbed, commits, tmp_path, root, share):
     transcript, held = undisturbed
-    assert kill_after_writes(root, tmp_path, transcript, writes), "the run ended before it could be killed"
+    done = replay_until_commit(root, tmp_path, transcript, max(1, round(share * commits)))
+    assert done.returncode == -9, done.stderr
     run_replay(tmp_path, transcript)
     again = look(tmp_path)
     assert again.messages == held.messages
