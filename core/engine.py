@@ -12,8 +12,10 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
+from core.archivist.topics import name_topic
 from core.changes import Changes, Listener
 from core.config import Settings, load_settings
 from core.errors import NotFoundError
@@ -37,7 +39,7 @@ from core.sessions import transcript
 from core.sessions.chat_model import ChatModelSlot
 from core.sessions.replies import Answer, Replies
 from core.sessions.view import view_memory
-from core.storage import conversations, segments, turns
+from core.storage import conversations, episodic, segments, turns
 from core.storage.database import Database, read_data_version
 from core.text.cleaning import clean_text
 
@@ -238,7 +240,19 @@ class Engine:
         return await self.backroom.worker.commit(session_id, cause="You asked for it.")
 
     async def load_segments(self, session_id: SessionId) -> tuple[Segment, ...]:
-        return await self._database.read(lambda c: segments.load_all(c, session_id))
+        """Return a conversation's segments in order; the open one is named by what was said so far."""
+        found = await self._database.read(lambda c: segments.load_all(c, session_id))
+        if not found or not found[-1].is_open:
+            return found
+        last = found[-1]
+        texts, language = await self._database.read(
+            lambda c: (
+                episodic.load_user_texts(c, session_id, first=last.first_turn, last=last.last_turn),
+                conversations.load_language(c, session_id) or "en",
+            )
+        )
+        title = await asyncio.get_running_loop().run_in_executor(self._pool, name_topic, texts, language)
+        return (*found[:-1], replace(last, title=title))
 
     async def load_memory_files(self) -> tuple[MemoryFile, ...]:
         """Return MEMORY.md and its kin as they are on disk; edits made elsewhere are recorded first."""
@@ -259,7 +273,6 @@ class Engine:
         """
         result = await replay_transcript(
             path,
-            database=self._database,
             worker=self.backroom.worker,
             pool=self._pool,
             progress=progress,

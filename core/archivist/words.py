@@ -21,6 +21,7 @@ CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U000200
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _ENDING = re.compile(r"(.{3,})(?:ing|ed)|(.*(?:s|x|z|ch|sh))es|(.{2,}[^su])s")
 KNOWN_WORDS = 20_000  # whose stems are kept: a conversation says the same words again and again
+KNOWN_TEXTS = 64  # the last messages are compared with each new one
 STEM_CHARACTERS = 6  # longer words are compared by their first six characters
 
 
@@ -90,14 +91,20 @@ class Terms:
 
 def find_terms(texts: Iterable[str]) -> Terms:
     """Return the distinct terms of some texts, stop words and function characters left out."""
+    read = [_read_terms(text) for text in texts]
+    nothing = frozenset[str]()
+    return Terms(words=nothing.union(*(t.words for t in read)), pairs=nothing.union(*(t.pairs for t in read)))
+
+
+@lru_cache(maxsize=KNOWN_TEXTS)
+def _read_terms(text: str) -> Terms:
     words: set[str] = set()
     pairs: set[str] = set()
-    for text in texts:
-        for token in split_words(fold(text)):
-            if is_cjk(token):
-                pairs.update(_pairs(token))
-            elif len(token) >= 3 and token not in stop_words():
-                words.add(stem(token))
+    for token in split_words(fold(text)):
+        if is_cjk(token):
+            pairs.update(_pairs(token))
+        elif len(token) >= 3 and token not in stop_words():
+            words.add(stem(token))
     return Terms(words=frozenset(words), pairs=frozenset(pairs))
 
 

@@ -26,27 +26,29 @@ class EmbedderSlot:
         self.problem = ""
         self.passes = 0  # embedding calls so far; one a turn, never two
 
-    async def embed(self, texts: Sequence[str]) -> Vectors | None:
-        """Return one vector a text (empty for blank text), or None without a model."""
+    async def embed(self, turn_texts: Sequence[Sequence[str]]) -> list[Vectors | None]:
+        """Return the vectors of each turn's texts (empty for a blank one), or None for each without a model."""
+        nothing: list[Vectors | None] = [None] * len(turn_texts)
         if self._load is None or self.problem:
-            return None
+            return nothing
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self._embed, texts)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._embed, turn_texts)
         except CoreError as error:
             self.problem = str(error)
             log.warning("embedding is off: %s", error)
-            return None
+            return nothing
 
-    def _embed(self, texts: Sequence[str]) -> Vectors:
+    def _embed(self, turn_texts: Sequence[Sequence[str]]) -> list[Vectors | None]:
         if self._embedder is None:
             assert self._load is not None
             self._embedder = self._load()
-        self.passes += 1
-        return Vectors(
-            signature=self._embedder.signature,
-            dimension=self._embedder.dimension,
-            values=tuple(vector or b"" for vector in self._embedder.embed_passages(texts)),
-        )
+        found: list[Vectors | None] = []
+        for texts in turn_texts:
+            self.passes += 1
+            values = tuple(vector or b"" for vector in self._embedder.embed_passages(texts))
+            signature, dimension = self._embedder.signature, self._embedder.dimension
+            found.append(Vectors(signature=signature, dimension=dimension, values=values))
+        return found
 
     def close(self) -> None:
         """End the thread after the pass that runs, if one does."""

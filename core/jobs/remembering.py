@@ -41,7 +41,6 @@ class Situation:
     arrived: float
     reply_end: float | None
     open_segment: SegmentRow | None
-    segment_texts: tuple[str, ...]  # the user's, of the open segment, this turn's included
     recent_texts: tuple[str, ...]
     recent_user_texts: tuple[str, ...]
     version: Version | None
@@ -80,7 +79,6 @@ def notice(situation: Situation, vectors: Vectors | None, rules: BoundaryRules, 
         text=user,
         vector=_user_vector(situation, vectors),
         model=vectors.signature if vectors else None,
-        texts=situation.segment_texts,
         recent_texts=situation.recent_texts,
         language=language,
     )

@@ -13,10 +13,7 @@ from pathlib import Path
 
 from core.interchange import jsonl
 from core.jobs.worker import Worker
-from core.model import ReplayProgress, SaidTurn, SessionId, TurnId
-from core.sessions import transcript
-from core.storage import conversations, turns
-from core.storage.database import Connection, Database
+from core.model import ReplayProgress
 
 BATCH_TURNS = 20  # read at once, so that the file is never held whole
 
@@ -24,7 +21,6 @@ BATCH_TURNS = 20  # read at once, so that the file is never held whole
 async def replay_transcript(
     path: Path,
     *,
-    database: Database,
     worker: Worker,
     pool: Executor,
     progress: Callable[[ReplayProgress], None],
@@ -42,36 +38,23 @@ async def replay_transcript(
     state = ReplayProgress(done_turns=0, total_turns=total, session_ids=(session_id,))
     progress(state)
     reading = jsonl.read_turns(path, session_id, lambda number, reason: bad.append((number, reason)))
-    while batch := await loop.run_in_executor(pool, lambda: list(islice(reading, BATCH_TURNS))):
-        taken: list[TurnId] = []
-        for said in batch:
-            if stop.is_set():
-                break
-            turn = await _store(database, session_id, said)
-            if turn is not None:
-                await worker.take_turn(turn)
-                taken.append(turn)
+    publishing = loop.create_task(worker.publish_twins(()))
+    try:
+        while batch := await loop.run_in_executor(pool, lambda: list(islice(reading, BATCH_TURNS))):
+            taken = await worker.take(session_id, batch, stop=stop)
+            await publishing
+            # twins wait for the disk: meanwhile the next turns can be thought about
+            publishing = loop.create_task(worker.publish_twins(taken))
             state = replace(
                 state,
-                done_turns=state.done_turns + 1,
-                skipped_turns=state.skipped_turns + (turn is None),
+                done_turns=state.done_turns + len(taken),
+                skipped_turns=state.skipped_turns + sum(each.turn is None for each in taken),
                 bad_lines=tuple(bad),
             )
             progress(state)
-        await worker.publish_twins(taken)
-        if stop.is_set():
-            return replace(state, bad_lines=tuple(bad))
+            if stop.is_set():
+                return state
+    finally:
+        await publishing
     await worker.commit(session_id, cause="The transcript ended.")
     return replace(state, bad_lines=tuple(bad))
-
-
-async def _store(database: Database, session_id: SessionId, said: SaidTurn) -> TurnId | None:
-    """Store one turn, waiting for the hook; None if it was there already."""
-
-    def store(c: Connection) -> TurnId | None:
-        if turns.find_by_source(c, said.source_key) is not None:
-            return None
-        conversations.add(c, session_id, at=said.user_at)
-        return transcript.record_turn(c, session_id, said)
-
-    return await database.write(store)

@@ -17,12 +17,14 @@ from core.config import LearningSettings
 from core.jobs import remembering, segmentation
 from core.jobs.embedder_slot import EmbedderSlot
 from core.jobs.remembering import Noticed, Situation, Vectors
-from core.model import BoundaryReason, Role, SegmentId, SessionId, TurnId
+from core.model import BoundaryReason, SaidTurn, SegmentId, SessionId, TurnId
 from core.redaction import redact
+from core.sessions import transcript
 from core.sessions.commit import update_counters
 from core.storage import conversations, episodic, memory_versions, outbox, segments, turns
 from core.storage.database import Connection, Database
 from core.storage.segments import SegmentRow
+from core.storage.turns import Turn
 
 T = TypeVar("T")
 
@@ -40,6 +42,34 @@ class Remembered:
     closed: SegmentId | None
     pending_tokens: int
     live_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redacted:
+    """The texts of a turn as every sink but the transcript gets them; `reply` is "" while there is none."""
+
+    user: str
+    reply: str
+
+    def in_order(self) -> list[str]:
+        return [self.user, self.reply] if self.reply else [self.user]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A finished turn, ready to be taken."""
+
+    said: SaidTurn
+    texts: Redacted
+    vectors: Vectors | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What became of a finished turn; `turn` is None if it was there already."""
+
+    turn: TurnId | None
+    remembered: Remembered | None
 
 
 class TurnHook:
@@ -64,36 +94,60 @@ class TurnHook:
         self._learning = learning
         self._clock = clock
 
-    async def index(self, turn: TurnId, *, claim_for: str | None = None) -> SessionId | None:
-        """Index a waiting turn; returns its conversation, None when there is nothing to do.
-
-        `claim_for` leases the steps that follow, for a caller that does them at once.
-        """
+    async def index(self, turn: TurnId) -> None:
+        """Index a waiting turn: redacted rows and the steps that follow, in one transaction."""
         said = await self._database.read(lambda c: turns.load_turn(c, turn))
         if said is None:
-            return None
-        user, reply = await self._in_pool(
-            lambda: (redact(said.user.text), redact(said.reply.text if said.reply else ""))
+            return
+        texts = await self._in_pool(
+            lambda: Redacted(user=redact(said.user.text), reply=redact(said.reply.text if said.reply else ""))
         )
+        await self._database.write(lambda c: self._index(c, said, texts))
+
+    def _index(self, c: Connection, said: Turn, texts: Redacted, *, claim_for: str | None = None) -> None:
+        """Write the index rows of a waiting turn, unless another process did or nothing may be remembered."""
+        if not turns.set_hook_done(c, said.turn):
+            return
+        update_counters(c, said.session_id)
+        conversation = conversations.get(c, said.session_id)
+        if conversation is None or not conversation.remember or not self._learning.episodic_capture_enabled:
+            return
         arrived = said.user.created_at
         times = stamp_turn(arrived, (said.reply.ended_at if said.reply else None) or arrived)
+        episodic.put_turn(
+            c,
+            said.session_id,
+            said.turn,
+            user=texts.user,
+            user_ts=times.user_ts,
+            reply=texts.reply,
+            reply_ts=times.assistant_ts,
+        )
+        outbox.add(c, said.session_id, said.turn)
+        if claim_for is not None:
+            outbox.claim_turn(c, said.turn, claim_for, now=self._clock())
 
-        def store(c: Connection) -> SessionId | None:
-            if not turns.set_hook_done(c, turn):
-                return None
-            update_counters(c, said.session_id)
-            conversation = conversations.get(c, said.session_id)
-            if conversation is None or not conversation.remember or not self._learning.episodic_capture_enabled:
-                return None
-            episodic.put(c, said.session_id, turn, Role.USER, content=user, ts=times.user_ts)
-            if reply:
-                episodic.put(c, said.session_id, turn, Role.ASSISTANT, content=reply, ts=times.assistant_ts)
-            outbox.add(c, said.session_id, turn)
-            if claim_for is not None:
-                outbox.claim_turn(c, turn, claim_for, now=self._clock())
-            return said.session_id
+    async def prepare(self, said: Sequence[SaidTurn]) -> list[Prepared]:
+        """Redact and embed finished turns of a transcript, ahead of `take`."""
+        texts = await self._in_pool(
+            lambda: [Redacted(user=redact(turn.user_text), reply=redact(turn.reply_text)) for turn in said]
+        )
+        vectors = await self._embedder.embed([text.in_order() for text in texts])
+        return [Prepared(said=s, texts=t, vectors=v) for s, t, v in zip(said, texts, vectors, strict=True)]
 
-        return await self._database.write(store)
+    def take(self, c: Connection, session_id: SessionId, prepared: Prepared, *, owner: str) -> Taken:
+        """Store, index and remember one finished turn in the caller's transaction, step by step as the chat does."""
+        conversations.add(c, session_id, at=prepared.said.user_at)
+        turn = transcript.record_turn(c, session_id, prepared.said)
+        said = turns.load_turn(c, turn) if turn is not None else None
+        if said is None:
+            return Taken(turn=turn, remembered=None)
+        self._index(c, said, prepared.texts, claim_for=owner)
+        situation = _load_situation(c, said.turn)
+        if situation is None:
+            return Taken(turn=turn, remembered=None)
+        noticed = self._notice(situation, prepared.vectors)
+        return Taken(turn=turn, remembered=self._store(c, situation, prepared.vectors, noticed))
 
     async def publish_twins(self, numbers: Sequence[TurnId]) -> None:
         """Write the Markdown files of some turns; raises OSError, and the outbox tries again."""
@@ -118,15 +172,17 @@ class TurnHook:
         if situation is None:
             await self._database.write(lambda c: outbox.finish(c, turn, outbox.REMEMBER))
             return None
-        vectors = await self._embedder.embed([row.content for row in situation.rows])
+        (vectors,) = await self._embedder.embed([[row.content for row in situation.rows]])
+        noticed = await self._in_pool(lambda: self._notice(situation, vectors))
+        return await self._database.write(lambda c: self._store(c, situation, vectors, noticed))
+
+    def _notice(self, situation: Situation, vectors: Vectors | None) -> Noticed:
         rules = BoundaryRules(
             max_turns=self._learning.max_turns_per_segment,
             max_gap_s=float(self._learning.max_time_gap_seconds),
             min_cosine=self._learning.min_cosine_similarity,
         )
-        confirm = self._learning.drift_confirm
-        noticed = await self._in_pool(lambda: remembering.notice(situation, vectors, rules, confirm_drift=confirm))
-        return await self._database.write(lambda c: self._store(c, situation, vectors, noticed))
+        return remembering.notice(situation, vectors, rules, confirm_drift=self._learning.drift_confirm)
 
     def _store(
         self, c: Connection, situation: Situation, vectors: Vectors | None, noticed: Noticed
@@ -158,25 +214,15 @@ class TurnHook:
 
     async def close_segment(self, segment: SegmentRow, reason: BoundaryReason) -> bool:
         """Close an open segment that no further turn will join; a held drift stands (archivist.md section 5)."""
-        texts, language = await self._database.read(
-            lambda c: (
-                episodic.load_user_texts(c, segment.session_id, first=segment.first_turn, last=segment.last_turn),
-                conversations.load_language(c, segment.session_id) or "en",
-            )
-        )
-        held = segment.held is not None
-        before, last = (texts[:-1], texts[-1:]) if held else ((), texts)
-        named = await self._in_pool(lambda: [segmentation.name(part, language) for part in (before, last)])
 
         def store(c: Connection) -> bool:
             now, current = self._clock(), segments.get(c, segment.id)
             if current is None or not current.is_open or current.last_turn != segment.last_turn:
                 return False  # a turn came in between, or another process closed it
-            if held:
-                current = segmentation.split_held(c, current, named[0], now=now)
-            return segments.close(
-                c, current.id, closed_by=reason, title=named[1].title, summary=named[1].summary, now=now
-            )
+            language = conversations.load_language(c, segment.session_id) or "en"
+            if current.held is not None:
+                current = segmentation.split_held(c, current, language, now=now)
+            return segmentation.close(c, current, language, closed_by=reason, now=now)
 
         return await self._database.write(store)
 
@@ -196,17 +242,13 @@ def _load_situation(c: Connection, turn: TurnId) -> Situation | None:
     conversation = conversations.get(c, session_id)
     if said is None or conversation is None:
         return None
-    open_segment = segments.get_open(c, session_id)
     return Situation(
         session_id=session_id,
         turn=turn,
         rows=rows,
         arrived=said.user.created_at,
         reply_end=said.reply.ended_at if said.reply else None,
-        open_segment=open_segment,
-        segment_texts=episodic.load_user_texts(c, session_id, first=open_segment.first_turn, last=turn)
-        if open_segment
-        else (),
+        open_segment=segments.get_open(c, session_id),
         recent_texts=episodic.load_recent_texts(c, session_id, before=turn, limit=RECENT_TEXTS),
         recent_user_texts=episodic.load_recent_user_texts(c, session_id, before=turn, limit=RECENT_USER_TEXTS),
         version=memory_versions.get(c, session_id),

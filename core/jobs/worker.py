@@ -7,13 +7,14 @@ waits until it is woken, and looks by itself now and then for what another proce
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from core.changes import Changes
 from core.errors import CoreError
 from core.jobs.memory_entries import MemoryKeeper, Said
-from core.jobs.turn_hook import Remembered, TurnHook
+from core.jobs.turn_hook import Prepared, Remembered, Taken, TurnHook
 from core.locks import is_running
-from core.model import BoundaryReason, Role, SessionId, TurnId
+from core.model import BoundaryReason, Role, SaidTurn, SessionId, TurnId
 from core.sessions.commit import Committed, Committer
 from core.storage import episodic, outbox, queue, segments, turns
 from core.storage.database import Connection, Database
@@ -113,14 +114,41 @@ class Worker:
             if not waiting and not await self._run_job():
                 return
 
-    async def take_turn(self, turn: TurnId) -> None:
-        """Index a turn and remember it at once, as the replay needs it; its twins wait for `publish_twins`."""
-        session_id = await self._hook.index(turn, claim_for=self._owner)
-        if session_id is not None:
-            await self._take_step(OutboxRow(turn=turn, step=outbox.REMEMBER, session_id=session_id, attempts=1))
+    async def take(self, session_id: SessionId, said: Sequence[SaidTurn], *, stop: asyncio.Event) -> list[Taken]:
+        """Do all that the chat does after a turn for finished turns of a transcript; `stop` ends it between two.
 
-    async def publish_twins(self, numbers: Sequence[TurnId]) -> None:
-        """Publish the twins of turns that were taken: together, since each of them waits for the disk."""
+        Turns up to the next commit share a transaction: a transcript can be read again, so none needs one of
+        its own. The caller publishes their twins.
+        """
+        waiting = await self._hook.prepare(said)
+        taken: list[Taken] = []
+        while waiting and not stop.is_set():
+            part = await self._database.write(partial(self._take_until_due, session_id, waiting, stop))
+            taken += part
+            waiting = waiting[len(part) :]
+            cause = self._due(part[-1].remembered) if part else ""
+            if cause:
+                await self.commit(session_id, cause=cause)
+        touched = frozenset({session_id})
+        self._publish(Changes(messages=touched, memory=touched, segments=touched, conversations=True))
+        return taken
+
+    def _take_until_due(
+        self, session_id: SessionId, waiting: Sequence[Prepared], stop: asyncio.Event, c: Connection
+    ) -> list[Taken]:
+        """Take turns until one makes a commit due; runs on the database thread."""
+        taken: list[Taken] = []
+        for prepared in waiting:
+            if stop.is_set():
+                break
+            taken.append(self._hook.take(c, session_id, prepared, owner=self._owner))
+            if self._due(taken[-1].remembered):
+                break
+        return taken
+
+    async def publish_twins(self, taken: Sequence[Taken]) -> None:
+        """Publish the twins of turns that were taken; a failure gives them back to the outbox."""
+        numbers = [each.turn for each in taken if each.turn is not None]
         try:
             await self._hook.publish_twins(numbers)
         except OSError as error:
@@ -177,8 +205,10 @@ class Worker:
         if cause:
             await self.commit(remembered.session_id, cause=cause)
 
-    def _due(self, remembered: Remembered) -> str:
+    def _due(self, remembered: Remembered | None) -> str:
         """Why a commit is due, "" when none is."""
+        if remembered is None:
+            return ""
         if max(remembered.pending_tokens, remembered.live_tokens) >= self._commit_at_tokens:
             return "The conversation outgrew the window."
         return "A segment closed." if remembered.closed is not None else ""

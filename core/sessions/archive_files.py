@@ -41,6 +41,10 @@ class ArchiveFolder:
         """Write one file: temporary beside it, flushed, synced, renamed."""
         write_atomically(self.path / name, text)
 
+    def sync(self) -> None:
+        """Make the renames of a phase durable; each file's text was synced before its own."""
+        sync_folder(self.path)
+
     def write_json(self, name: str, value: object) -> None:
         self.write(name, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
@@ -69,10 +73,10 @@ def write_atomically(target: Path, text: str) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Flush a folder's entries to the disk."""
     if os.name == "nt":  # Windows has no handle for a folder to sync
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -156,6 +156,7 @@ class Committer:
             archive_files.MESSAGES,
             ({"id": m.id, "turn": m.turn, "role": m.role, "content": redact(m.text)} for m in messages),
         )
+        self._folder(session_id, number).sync()
 
     def _mark_ready(self, session_id: SessionId, number: int, meta: dict[str, object]) -> None:
         folder = self._folder(session_id, number)
@@ -183,7 +184,9 @@ class Committer:
         covers = sorted({message.turn for message in messages})
         folder.write_json(archive_files.DIFF, {"archive": archive, "covers": covers, "changes": []})
         folder.write_json(archive_files.META, {**meta, "wm": "complete", "extraction": "complete"})
+        folder.sync()  # `.done` may not be seen before what it vouches for
         folder.write(archive_files.DONE, "")
+        folder.sync()
 
 
 def update_counters(c: Connection, session_id: SessionId, *, keep: int = KEEP_RECENT) -> tuple[int, int]:

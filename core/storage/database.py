@@ -50,7 +50,7 @@ class Database:
     def write_from_thread(self, work: Callable[[Connection], T]) -> T:
         """Do as `write` does, for a worker thread; never call it on a thread that runs a loop."""
         try:
-            return self._thread.submit(self._in_transaction, work).result()
+            return self._thread.submit(lambda: self._in_transaction(work)).result()
         except apsw.Error as error:
             raise _explain(error, self._path) from error
 

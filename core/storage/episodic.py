@@ -35,19 +35,28 @@ def pair_cjk(text: str) -> str:
     return " ".join(pieces)
 
 
-def put(c: Connection, session_id: SessionId, turn: TurnId, role: Role, *, content: str, ts: float) -> int:
-    """Insert or replace the row of (turn, role); neighbours' columns follow. Returns its id."""
-    previous = _neighbour(c, session_id, turn, role)
-    rows = c.execute(
-        "INSERT INTO episodic(turn, session_id, ts, role, content, cjk, prev) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT(turn, role) DO UPDATE SET ts = excluded.ts, content = excluded.content, cjk = excluded.cjk"
-        " RETURNING id",
-        (turn, session_id, ts, role, content, pair_cjk(content), previous[1] if previous else ""),
+def put_turn(
+    c: Connection, session_id: SessionId, turn: TurnId, *, user: str, user_ts: float, reply: str, reply_ts: float
+) -> None:
+    """Insert or replace the rows of a turn (no reply row for ""); neighbours' columns follow. Times in s.
+
+    Both are written at once, so that each row passes through the index once.
+    """
+    before = c.execute(
+        "SELECT id, content FROM episodic WHERE session_id = ? AND turn < ? ORDER BY turn DESC, role LIMIT 1",
+        (session_id, turn),
+    ).fetchone()
+    rows = [(Role.USER, user_ts, user, before[1] if before else "", reply)]
+    if reply:
+        rows.append((Role.ASSISTANT, reply_ts, reply, user, ""))
+    c.executemany(
+        "INSERT INTO episodic(turn, session_id, role, ts, content, cjk, prev, next) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT(turn, role) DO UPDATE SET ts = excluded.ts, content = excluded.content, cjk = excluded.cjk,"
+        " prev = excluded.prev, next = excluded.next",
+        [(turn, session_id, role, ts, text, pair_cjk(text), prev, after) for role, ts, text, prev, after in rows],
     )
-    row_id = next(int(i) for (i,) in rows)
-    if previous:
-        c.execute("UPDATE episodic SET next = ? WHERE id = ?", (content, previous[0]))
-    return row_id
+    if before:
+        c.execute("UPDATE episodic SET next = ? WHERE id = ?", (user, before[0]))
 
 
 def load_turn(c: Connection, turn: TurnId) -> tuple[EpisodicRow, ...]:
@@ -137,18 +146,3 @@ def find_nearest(c: Connection, table: int, vector: bytes, *, limit: int) -> tup
         (vector, limit),
     )
     return tuple((row_id, distance) for row_id, distance in rows)
-
-
-def _neighbour(c: Connection, session_id: SessionId, turn: TurnId, role: Role) -> tuple[int, str] | None:
-    """The row just before (turn, role) in its conversation; a turn's user row comes first."""
-    if role is Role.ASSISTANT:
-        sql = (
-            "SELECT id, content FROM episodic WHERE session_id = ? AND turn <= ?"
-            " AND NOT (turn = ? AND role = 'assistant')"
-        )
-        bindings: tuple[str | int, ...] = (session_id, turn, turn)
-    else:
-        sql = "SELECT id, content FROM episodic WHERE session_id = ? AND turn < ?"
-        bindings = (session_id, turn)
-    row = c.execute(sql + " ORDER BY turn DESC, role LIMIT 1", bindings).fetchone()
-    return None if row is None else (int(row[0]), str(row[1]))

@@ -1,15 +1,16 @@
 """Working Memory: every committed version whole, and the lines that wait for the next one."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from core.model import Decision, LineState, MemoryLine, Origin, ParkedLine, Section, SessionId, TurnId
 from core.storage.database import Connection
 
-Lines = dict[Section, tuple[MemoryLine, ...]]
-Parked = dict[Section, tuple[ParkedLine, ...]]
+Lines = Mapping[Section, tuple[MemoryLine, ...]]
+Parked = Mapping[Section, tuple[ParkedLine, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,17 +63,7 @@ def get(c: Connection, session_id: SessionId, number: int | None = None) -> Vers
     ).fetchone()
     if row is None:
         return None
-    version, created_at, cause, archive, document, lines, decisions, parked = row
-    return Version(
-        number=version,
-        created_at=created_at,
-        cause=cause,
-        archive=archive,
-        document=document,
-        lines={Section(name): tuple(map(_read_line, rows)) for name, rows in json.loads(lines).items()},
-        decisions=tuple(map(_read_decision, json.loads(decisions))),
-        parked={Section(name): tuple(map(_read_parked, rows)) for name, rows in json.loads(parked).items()},
-    )
+    return _read_version(*row)
 
 
 def get_newest_number(c: Connection, session_id: SessionId) -> int:
@@ -112,6 +103,29 @@ def load_pending(c: Connection, session_id: SessionId) -> tuple[PendingLine, ...
 
 def drop_pending(c: Connection, pending: Sequence[PendingLine]) -> None:
     c.executemany("DELETE FROM memory_pending WHERE id = ?", [(line.id,) for line in pending])
+
+
+@lru_cache(maxsize=32)  # a version never changes, and each turn asks for the newest
+def _read_version(
+    number: int,
+    created_at: float,
+    cause: str,
+    archive: int | None,
+    document: str,
+    lines: str,
+    decisions: str,
+    parked: str,
+) -> Version:
+    return Version(
+        number=number,
+        created_at=created_at,
+        cause=cause,
+        archive=archive,
+        document=document,
+        lines={Section(name): tuple(map(_read_line, rows)) for name, rows in json.loads(lines).items()},
+        decisions=tuple(map(_read_decision, json.loads(decisions))),
+        parked={Section(name): tuple(map(_read_parked, rows)) for name, rows in json.loads(parked).items()},
+    )
 
 
 def _dump(value: object) -> str:

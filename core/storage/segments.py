@@ -80,18 +80,17 @@ def open_new(
     *,
     opened_by: BoundaryReason | None,
     gap_s: float | None,
-    title: str,
     now: float,
 ) -> SegmentId:
     """Start a segment with its first turn; the open one must have been closed before."""
     segment_id = SegmentId(f"seg-{uuid.uuid4()}")
     c.execute(
         "INSERT INTO segments(segment_id, session_id, first_turn, start_ts, end_ts, last_user_ts, turn_count,"
-        " opened_by, gap_s, centroid, vectors, model, title, created_at, updated_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " opened_by, gap_s, centroid, vectors, model, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)",
         (
             segment_id, session_id, turn, times.arrived, times.ended, times.arrived, opened_by, gap_s,
-            centroid.vector, centroid.count, centroid.model, title, now, now,
+            centroid.vector, centroid.count, centroid.model, now, now,
         ),
     )  # fmt: skip
     return segment_id
@@ -99,12 +98,11 @@ def open_new(
 
 def append_turn(
     c: Connection,
-    segment: SegmentRow,
+    segment_id: SegmentId,
     turn: TurnId,
     times: Times,
     centroid: Centroid,
     *,
-    title: str,
     held: bool,
     vector: bytes | None,
     now: float,
@@ -113,11 +111,11 @@ def append_turn(
     c.execute(
         "UPDATE segments SET before_turn = coalesce(last_turn, first_turn), before_end_ts = end_ts,"
         " before_user_ts = last_user_ts, last_turn = ?, turn_count = turn_count + 1, last_user_ts = ?,"
-        " end_ts = coalesce(?, end_ts), centroid = ?, vectors = ?, model = ?, title = ?,"
+        " end_ts = coalesce(?, end_ts), centroid = ?, vectors = ?, model = ?,"
         " held_turn = ?, held_vector = ?, updated_at = ? WHERE segment_id = ? AND status = 'open'",
         (
-            turn, times.arrived, times.ended, centroid.vector, centroid.count, centroid.model, title,
-            turn if held else None, vector if held else None, now, segment.id,
+            turn, times.arrived, times.ended, centroid.vector, centroid.count, centroid.model,
+            turn if held else None, vector if held else None, now, segment_id,
         ),
     )  # fmt: skip
 
@@ -131,13 +129,13 @@ def release(c: Connection, segment_id: SegmentId, centroid: Centroid) -> None:
     )
 
 
-def shrink(c: Connection, segment: SegmentRow) -> None:
+def shrink(c: Connection, segment_id: SegmentId) -> None:
     """Take the held turn out again."""
     c.execute(
         "UPDATE segments SET last_turn = CASE WHEN before_turn > first_turn THEN before_turn END,"
         " turn_count = turn_count - 1, end_ts = before_end_ts, last_user_ts = before_user_ts,"
         " held_turn = NULL, held_vector = NULL WHERE segment_id = ?",
-        (segment.id,),
+        (segment_id,),
     )
 
 

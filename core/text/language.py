@@ -7,7 +7,7 @@ Latin script the small words do. No model, no locale.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from core.text.fences import drop_fences
 from core.text.wordlists import fold, languages, words_of
@@ -62,6 +62,7 @@ def follow_language(user_texts: Sequence[str], fallback: str = "en") -> str:
     return current or fallback
 
 
+@lru_cache(maxsize=64)  # several rooms ask about the message at hand
 def guess_language(user_text: str) -> str | None:
     """Return the language of a user's words, or None where they do not tell."""
     text = _own_words(user_text)

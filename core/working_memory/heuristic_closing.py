@@ -25,10 +25,12 @@ _MARKED = re.compile(r"^\s*(?:[-*]\s+)?\[(?:resolved|done|closed|fixed|cancelled
 
 def find_closed(turn: TurnText, clauses: tuple[Clause, ...], known: Known) -> Iterable[Proposal]:
     """Yield the goals that are done or dropped and the issues that are settled, marked in place."""
-    everything = find_terms(turn.user[:_MAX_CHARS_READ])
-    lately = find_terms("\n".join(known.recent[-_RECENT_TURNS:])[-_MAX_CHARS_READ:])
     goals = [line for line in known.of(Section.GOALS) if not _MARKED.match(line)]
     issues = [line for line in known.of(Section.ISSUES) if not _MARKED.match(line)]
+    if not goals and not issues:
+        return
+    everything = find_terms(turn.user[:_MAX_CHARS_READ])
+    lately = find_terms("\n".join(known.recent[-_RECENT_TURNS:])[-_MAX_CHARS_READ:])
     for clause in clauses:
         rules = load_line_rules(clause.language)
         if rules is None or clause.question or clause.barred or not (goals or issues):
