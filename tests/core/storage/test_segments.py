@@ -12,13 +12,12 @@ NO_VECTORS = Centroid(vector=None, count=0, model=None)
 
 def begin(c, chat, turn, *, at=0.0, reason=None, gap_s=None, centroid=NO_VECTORS):
     times = Times(arrived=at, ended=at + 1)
-    return segments.open_new(c, chat, turn, times, centroid, opened_by=reason, gap_s=gap_s, title="", now=1.0)
+    return segments.open_new(c, chat, turn, times, centroid, opened_by=reason, gap_s=gap_s, now=1.0)
 
 
-def append(c, segment, turn, *, at=0.0, ended=None, title="", held=False, centroid=NO_VECTORS):
-    row = segments.get(c, segment)
+def append(c, segment, turn, *, at=0.0, ended=None, held=False, centroid=NO_VECTORS):
     times = Times(arrived=at, ended=ended)
-    segments.append_turn(c, row, turn, times, centroid, title=title, held=held, vector=b"v" * held or None, now=1.0)
+    segments.append_turn(c, segment, turn, times, centroid, held=held, vector=b"v" if held else None, now=1.0)
 
 
 def close(c, segment, **options):
@@ -43,12 +42,11 @@ def test_each_conversation_may_have_its_own_open_segment(write, chat):
 
 def test_turns_join_the_open_segment(write, chat):
     segment = write(lambda c: begin(c, chat, 1, at=10.0))
-    write(lambda c: append(c, segment, 2, at=30.0, ended=35.0, title="Oolong"))
-    write(lambda c: append(c, segment, 3, at=60.0, title="Oolong"))
+    write(lambda c: append(c, segment, 2, at=30.0, ended=35.0))
+    write(lambda c: append(c, segment, 3, at=60.0))
     found = write(lambda c: segments.get_open(c, chat))
     assert (found.first_turn, found.last_turn, found.turn_count) == (1, 3, 3)
     assert (found.started_at, found.times) == (10.0, Times(arrived=60.0, ended=35.0))  # no reply: the end stays
-    assert found.title == "Oolong"
 
 
 def test_a_closed_segment_is_whole(write, chat):
@@ -115,14 +113,14 @@ def test_a_held_turn_can_be_taken_out_again(write, chat):
     held = write(lambda c: segments.get(c, segment))
     assert (held.last_turn, held.held.turn, held.held.before_turn) == (3, 3, 2)
     assert (held.held.times, held.held.before) == (Times(arrived=60.0, ended=65.0), before.times)
-    write(lambda c: segments.shrink(c, held))
+    write(lambda c: segments.shrink(c, held.id))
     assert write(lambda c: segments.get(c, segment)) == before
 
 
 def test_taking_the_second_turn_out_leaves_the_first(write, chat):
     segment = write(lambda c: begin(c, chat, 1))
     write(lambda c: append(c, segment, 2, held=True))
-    write(lambda c: segments.shrink(c, segments.get(c, segment)))
+    write(lambda c: segments.shrink(c, segment))
     found = write(lambda c: segments.get(c, segment))
     assert (found.first_turn, found.last_turn, found.turn_count) == (1, 1, 1)
 
