@@ -99,6 +99,12 @@ def publish_twin(folder: Path, text: str, first_number: int) -> int:
     When this returns the file is on disk whole; a crash leaves no part of it under its final name.
     Raises `OSError` when the folder cannot be written.
     """
+    number = _publish_unsynced(folder, text, first_number)
+    _sync_folder(folder)
+    return number
+
+
+def _publish_unsynced(folder: Path, text: str, first_number: int) -> int:
     data = text.encode("utf-8", "replace")
     temporary = folder / f".tmp-{os.urandom(8).hex()}"
     _write_new(temporary, data)
@@ -112,7 +118,6 @@ def publish_twin(folder: Path, text: str, first_number: int) -> int:
                 number += 1
     finally:
         temporary.unlink(missing_ok=True)
-    _sync_folder(folder)
     return number
 
 
@@ -138,8 +143,17 @@ class TwinWriter:
         self._lock = threading.Lock()
         self._next: dict[str, int] = {}
 
-    def write(self, twin: Twin) -> PurePosixPath:
-        """Publish a twin and return its path below the workspace; raise `OSError` if that fails."""
+    def write(self, *twins: Twin) -> tuple[PurePosixPath, ...]:
+        """Publish twins and return their paths below the workspace; raise `OSError` if that fails.
+
+        When this returns all are on disk, whole and under their names: the folders are synced once, at the end.
+        """
+        paths = tuple(map(self._publish, twins))
+        for folder in dict.fromkeys(path.parent.name for path in paths):
+            _sync_folder(self._root / folder)
+        return paths
+
+    def _publish(self, twin: Twin) -> PurePosixPath:
         name = folder_name(twin.session_id, self._redact)
         folder = self._root / name
         with self._lock:
@@ -149,7 +163,7 @@ class TwinWriter:
             first = self._next[name]
             self._next[name] = first + 1
         try:
-            number = publish_twin(folder, render_twin(twin), first)
+            number = _publish_unsynced(folder, render_twin(twin), first)
         except OSError:
             with self._lock:
                 self._next.pop(name, None)  # the folder may be gone or read-only: look again next time

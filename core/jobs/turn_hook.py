@@ -163,7 +163,7 @@ class TurnHook:
             for row in rows
         ]
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._files, lambda: [self._twins.write(twin) for twin in written])
+        await loop.run_in_executor(self._files, lambda: self._twins.write(*written))
         await self._database.write(lambda c: [outbox.finish(c, turn, outbox.TWIN) for turn in numbers])
 
     async def remember(self, turn: TurnId) -> Remembered | None:

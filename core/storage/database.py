@@ -6,6 +6,7 @@ Other processes share the file through WAL and a busy timeout.
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -21,6 +22,7 @@ T = TypeVar("T")
 Connection = apsw.Connection
 Row = tuple[Any, ...]  # what SQL hands back: STRICT tables vouch for the types
 
+WAL_RETRY_S = 0.02
 BUSY_TIMEOUT_MS = 10_000  # longer than any transaction of ours; past it something is wrong
 
 
@@ -74,7 +76,7 @@ class Database:
         connection = apsw.Connection(str(self._path))
         try:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-            connection.execute("PRAGMA journal_mode=WAL")
+            _switch_to_wal(connection)
             # FULL, not NORMAL: what the user typed must survive a power cut (spec/desktop.md 3.0 no. 2)
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("PRAGMA foreign_keys=ON")
@@ -111,6 +113,19 @@ def _find_vector_extension() -> str:
     if spec is None or spec.origin is None:
         raise StorageError("The installation is incomplete: sqlite-vec is missing. Nothing was changed; set up again.")
     return str(Path(spec.origin).parent / "vec0")
+
+
+def _switch_to_wal(connection: Connection) -> None:
+    """Put the file in WAL mode, which is for good; several processes may open a new file at once."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while connection.pragma("journal_mode") != "wal":
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            # SQLite does not wait here: two that hold a read lock would wait for each other
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(WAL_RETRY_S)
 
 
 def read_data_version(connection: Connection) -> int:

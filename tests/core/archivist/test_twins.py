@@ -101,7 +101,7 @@ def test_without_hard_links_the_name_is_claimed_exclusively(tmp_path, monkeypatc
 def test_many_threads_number_their_twins_without_a_gap(tmp_path):
     writer = TwinWriter(tmp_path, str)
     paths = []
-    threads = [threading.Thread(target=lambda i=i: paths.append(writer.write(twin(f"text {i}")))) for i in range(24)]
+    threads = [threading.Thread(target=lambda i=i: paths.extend(writer.write(twin(f"text {i}")))) for i in range(24)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -114,7 +114,7 @@ def test_many_threads_number_their_twins_without_a_gap(tmp_path):
 
 def test_two_programs_on_one_folder_do_not_collide(tmp_path):
     first, second = TwinWriter(tmp_path, str), TwinWriter(tmp_path, str)
-    names = [writer.write(twin()).name for writer in (first, second, first, second)]
+    names = [writer.write(twin())[0].name for writer in (first, second, first, second)]
     assert names == ["000000.md", "000001.md", "000002.md", "000003.md"]
 
 
@@ -128,7 +128,7 @@ def test_a_folder_listed_once_is_not_listed_again(tmp_path, monkeypatch):
 
 def test_only_old_temporaries_of_ours_are_swept(tmp_path):
     writer = TwinWriter(tmp_path, str)
-    folder = (tmp_path / writer.write(twin())).parent
+    folder = (tmp_path / writer.write(twin())[0]).parent
     for name, age_s in {".tmp-0123456789abcdef": 7200, ".tmp-fedcba9876543210": 60, ".tmp-mine.md": 7200}.items():
         (folder / name).write_text("x", encoding="utf-8")
         os.utime(folder / name, (100_000 - age_s, 100_000 - age_s))
