@@ -3,9 +3,8 @@
     python -m benchmarks.segmentation [--data DIR] [--dialogues N] [--json]
 
 Sets: DialSeg711 and TIAGE (`dialseg/*.json`), the first N dialogues of each; every utterance is
-taken as a user's message. Ours: the boundary checks with the thresholds that ship, as they decide
-on each message. `held`: the same, a drift held back until the next message confirms it. Floors: a
-fixed cosine threshold of 0.40, and no drift check at all (the better of both is `floor`).
+taken as a user's message. Ours: the boundary checks with the thresholds that ship, a drift held back
+until the next message confirms it; `at_once`: the same without holding back. Floors: a fixed cosine threshold of 0.40, and no drift check at all (the better of both is `floor`).
 
 Metrics are SuperDialseg's: window max(2, n / segments / 2), F1 a dialogue, score = F1/2 +
 (1 - Pk)/4 + (1 - WD)/4. Pk and WD: lower is better.
@@ -126,7 +125,7 @@ def run(file: Path, name: str, count: int) -> dict[str, Measure]:
     never = with_rules(hold=False, drifts=False)
     floor = max(fixed, never, key=lambda found: found.score)
     measures: dict[str, Measure] = {}
-    for suffix, ours in (("", with_rules(hold=False)), ("_held", with_rules(hold=True))):
+    for suffix, ours in (("", with_rules(hold=True)), ("_at_once", with_rules(hold=False))):
         for metric in ("score", "f1", "pk", "wd"):
             measures[f"{name}{suffix}_{metric}"] = Measure(
                 floor=float(getattr(floor, metric)), ours=float(getattr(ours, metric))
