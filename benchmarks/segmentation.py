@@ -4,7 +4,8 @@
 
 Sets: DialSeg711 and TIAGE (`dialseg/*.json`), the first N dialogues of each; every utterance is
 taken as a user's message. Ours: the boundary checks with the thresholds that ship, a drift held back
-until the next message confirms it; `at_once`: the same without holding back. Floors: a fixed cosine threshold of 0.40, and no drift check at all (the better of both is `floor`).
+until the next message confirms it; `at_once`: the same without holding back. Floors: a fixed cosine
+threshold of 0.40, and no drift check at all (the better of both is `floor`).
 
 Metrics are SuperDialseg's: window max(2, n / segments / 2), F1 a dialogue, score = F1/2 +
 (1 - Pk)/4 + (1 - WD)/4. Pk and WD: lower is better.
