@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import tempfile
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Annotated
 
@@ -58,7 +59,8 @@ def main() -> None:
     cli()
 
 
-def _run(job) -> None:  # type: ignore[no-untyped-def]
+def _run(job: Coroutine[object, object, int]) -> None:
+    """Run a command to its end; an expected failure is one sentence and exit code 1."""
     try:
         code = asyncio.run(job)
     except CoreError as error:
