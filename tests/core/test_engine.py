@@ -10,7 +10,7 @@ import pytest
 from core.config import ModelSettings, Settings
 from core.engine import DataFolder, Engine
 from core.errors import DataFolderError, FolderInUseError, MessageError, NewerSchemaError
-from core.model import LineState, MessageStatus, Role, Section
+from core.model import LineState, MessageStatus, ModelPhase, Role, Section
 
 NO_MODELS = Settings(models=ModelSettings(embedding_enabled=False))
 
@@ -219,5 +219,31 @@ def test_what_another_process_writes_is_noticed(tmp_path):
             engine.subscribe(lambda changes: seen.set() if changes.everything else None)
             await job.create_conversation()
             await asyncio.wait_for(seen.wait(), 10)
+
+    asyncio.run(run())
+
+
+BROKEN = {"empty": b"", "not a model": b"<html>404</html>" * 100, "cut short": b"GGUF" + (3).to_bytes(4, "little")}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_a_broken_model_is_said_in_the_reply_and_the_message_is_kept(tmp_path, root, content):
+    resources = tmp_path / "resources"
+    (resources / "models").mkdir(parents=True)
+    (resources / "models.txt").write_text((root / "models.txt").read_text())
+    (resources / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf").write_bytes(content)
+
+    async def run():
+        engine = Engine(DataFolder(tmp_path / "data"), NO_MODELS, resources=resources)
+        await engine.open()
+        engine.start_model()
+        chat = await engine.create_conversation()
+        await say(engine, chat.id, "Hello?")
+        user, reply = await engine.load_messages(chat.id)
+        assert user.text == "Hello?"
+        assert reply.status is MessageStatus.FAILED
+        assert "SmolLM2" in (reply.error or "")
+        assert engine.model_status.phase is ModelPhase.FAILED
+        await engine.aclose()
 
     asyncio.run(run())
