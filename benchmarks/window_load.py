@@ -45,6 +45,10 @@ class Heartbeat(QObject):
         self._late_ms.append(max(0.0, now - self._last - TICK_S) * 1000)
         self._last = now
 
+    def stop(self) -> None:
+        """End; a timer that outlives the application would end the process badly."""
+        self._timer.stop()
+
     def take(self) -> list[float]:
         """Return what was kept since the last call."""
         taken, self._late_ms = self._late_ms, []
@@ -71,6 +75,7 @@ async def measure(desk: Desk, window: MainWindow, text: str, *, window_ms: int) 
     for question in QUESTIONS:
         await _ask(desk, window, question, deadline)
     busy = heartbeat.take()
+    heartbeat.stop()
     session = desk.list.selected
     messages = await desk.engine.load_messages(session) if session else ()
     speeds = [message.tokens_per_s for message in messages if message.tokens_per_s]
