@@ -56,17 +56,18 @@ def record_turn(c: Connection, session_id: SessionId, said: SaidTurn) -> TurnId 
         at=said.user_at,
         tokens=estimate_tokens(said.user_text),
     )
-    turns.add_message(
-        c,
-        session_id,
-        turn,
-        Role.ASSISTANT,
-        said.reply_text,
-        status=MessageStatus.COMPLETE,
-        at=said.user_at + 0.001,
-        ended_at=max(said.reply_at, said.user_at + 0.001),
-        tokens=estimate_tokens(said.reply_text),
-    )
+    if said.reply_text:
+        turns.add_message(
+            c,
+            session_id,
+            turn,
+            Role.ASSISTANT,
+            said.reply_text,
+            status=MessageStatus.COMPLETE,
+            at=said.user_at + 0.001,
+            ended_at=max(said.reply_at, said.user_at + 0.001),
+            tokens=estimate_tokens(said.reply_text),
+        )
     turns.set_hook_pending(c, turn)
     conversations.touch(c, session_id, at=said.user_at)
     conversations.set_preview(c, session_id, _head(said.user_text, PREVIEW_CHARS))

@@ -23,6 +23,7 @@ Connection = apsw.Connection
 Row = tuple[Any, ...]  # what SQL hands back: STRICT tables vouch for the types
 
 WAL_RETRY_S = 0.02
+CLOSED = "The store is closed. Start Keepsake again; nothing was lost."
 BUSY_TIMEOUT_MS = 10_000  # longer than any transaction of ours; past it something is wrong
 
 
@@ -33,6 +34,7 @@ class Database:
         self._path = path
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")
         self._connection: Connection | None = None
+        self._closed = False
 
     async def open(self) -> None:
         """Open the file and bring its schema up to date.
@@ -58,10 +60,15 @@ class Database:
 
     async def aclose(self) -> None:
         """Finish what is queued, checkpoint, close."""
+        if self._closed:
+            return
         await self._run(self._close)
+        self._closed = True
         self._thread.shutdown(wait=False)
 
     async def _run(self, job: Callable[[], T]) -> T:
+        if self._closed:
+            raise StorageError(CLOSED)
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, job)
         except apsw.Error as error:
@@ -69,7 +76,7 @@ class Database:
 
     def _connected(self) -> Connection:
         if self._connection is None:
-            raise StorageError("The store is closed. Start Keepsake again; nothing was lost.")
+            raise StorageError(CLOSED)
         return self._connection
 
     def _open(self) -> None:

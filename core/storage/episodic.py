@@ -46,17 +46,24 @@ def put_turn(
         "SELECT id, content FROM episodic WHERE session_id = ? AND turn < ? ORDER BY turn DESC, role LIMIT 1",
         (session_id, turn),
     ).fetchone()
-    rows = [(Role.USER, user_ts, user, before[1] if before else "", reply)]
+    after = c.execute(
+        "SELECT id, content FROM episodic WHERE session_id = ? AND turn > ? ORDER BY turn, role DESC LIMIT 1",
+        (session_id, turn),
+    ).fetchone()
+    following = after[1] if after else ""
+    rows = [(Role.USER, user_ts, user, before[1] if before else "", reply or following)]
     if reply:
-        rows.append((Role.ASSISTANT, reply_ts, reply, user, ""))
+        rows.append((Role.ASSISTANT, reply_ts, reply, user, following))
     c.executemany(
         "INSERT INTO episodic(turn, session_id, role, ts, content, cjk, prev, next) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT(turn, role) DO UPDATE SET ts = excluded.ts, content = excluded.content, cjk = excluded.cjk,"
         " prev = excluded.prev, next = excluded.next",
-        [(turn, session_id, role, ts, text, pair_cjk(text), prev, after) for role, ts, text, prev, after in rows],
+        [(turn, session_id, role, ts, text, pair_cjk(text), prev, next_) for role, ts, text, prev, next_ in rows],
     )
     if before:
         c.execute("UPDATE episodic SET next = ? WHERE id = ?", (user, before[0]))
+    if after:
+        c.execute("UPDATE episodic SET prev = ? WHERE id = ?", (reply or user, after[0]))
 
 
 def load_turn(c: Connection, turn: TurnId) -> tuple[EpisodicRow, ...]:

@@ -266,3 +266,15 @@ def test_a_store_that_was_never_opened_says_so(tmp_path):
     with pytest.raises(CoreError, match="closed"):
         asyncio.run(store.read(names))
     asyncio.run(store.aclose())
+
+
+def test_a_closed_store_says_so(tmp_path):
+    async def run():
+        store = Database(tmp_path / "store.db")
+        await store.open()
+        await store.aclose()
+        await store.aclose()
+        with pytest.raises(StorageError, match="closed"):
+            await store.read(lambda c: None)
+
+    asyncio.run(run())

@@ -174,3 +174,15 @@ def test_each_model_has_a_table_of_its_own(write, chat):
     assert write(lambda c: episodic.add_signature(c, "two-d", 2)) == first != second
     write(lambda c: episodic.put_vectors(c, first, [(1, at_angle(0))]))
     assert write(lambda c: episodic.count_vectors(c, second)) == 0
+
+
+def test_replacing_a_turn_in_the_middle_leaves_none_of_its_old_words(write, chat):
+    write(lambda c: say(c, chat, "first", "one"))
+    turn = write(lambda c: say(c, chat, "zeppelin", "airship"))
+    write(lambda c: say(c, chat, "third", "three"))
+    write(lambda c: put(c, chat, turn, "bicycle", "tandem"))
+    for old in ("zeppelin", "airship"):
+        assert find(write, f'"{old}"') == []
+    assert find(write, "prev : tandem") == ["third"]
+    assert find(write, "next : third") == ["tandem"]
+    in_step(write)
