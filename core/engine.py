@@ -106,6 +106,7 @@ class Engine:
             ),
         )
         if self._lock is not None:
+            await self._backroom.worker.retry_failed()
             self._backroom.worker.start()
             self._watch = loop.create_task(self._watch_store())
 

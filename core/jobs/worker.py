@@ -155,6 +155,11 @@ class Worker:
             self._report(outbox.TWIN, _describe(error))
             await self._database.write(lambda c: outbox.release_turns(c, numbers, self._owner))
 
+    async def retry_failed(self) -> None:
+        """Give jobs that ran out of attempts another start, as each start of the app does."""
+        if await self._database.write(queue.retry_failed):
+            self.wake()
+
     async def flush(self, *, before: float) -> None:
         """Close open segments whose last turn ended before a time, and commit their conversations."""
         for segment in await self._database.read(lambda c: segments.find_idle(c, before=before)):

@@ -247,3 +247,50 @@ def test_a_broken_model_is_said_in_the_reply_and_the_message_is_kept(tmp_path, r
         await engine.aclose()
 
     asyncio.run(run())
+
+
+def test_twins_that_cannot_be_written_are_said_and_made_up_later(tmp_path):
+    blocker = tmp_path / "workspaces" / "default" / "memory_tree"
+    blocker.parent.mkdir(parents=True)
+    blocker.write_text("in the way")
+    now = [1_700_000_000.0]
+
+    async def run():
+        async with opened(tmp_path, clock=lambda: now[0]) as engine:
+            chat = await engine.create_conversation()
+            await say(engine, chat.id, "We decided to meet in Turin.")
+            assert any("could not be written" in problem for problem in engine.status.problems)
+            memory = await engine.load_working_memory(chat.id)
+            assert any(line.text for part in memory.sections for line in part.lines), "the rest of the turn is done"
+            blocker.unlink()
+            now[0] += 3600
+            await engine.wait_idle()
+            assert engine.status.problems == ()
+            assert [p.read_text() for p in blocker.rglob("*.md") if "We decided to meet in Turin." in p.read_text()]
+
+    asyncio.run(run())
+
+
+def test_a_job_that_failed_for_good_is_tried_again_at_the_next_start(tmp_path):
+    target = tmp_path / "workspaces" / "default" / "MEMORY.md"
+    target.parent.mkdir(parents=True)
+    target.symlink_to(tmp_path / "elsewhere.md")
+    now = [1_700_000_000.0]
+
+    async def run():
+        async with opened(tmp_path, clock=lambda: now[0]) as engine:
+            chat = await engine.create_conversation()
+            await say(engine, chat.id, "I'm allergic to peanuts.")
+            for _ in range(5):
+                await engine.commit_memory(chat.id)
+                await engine.wait_idle()
+                now[0] += 86_400
+            assert engine.status.problems, "a refused write is said"
+            assert not (tmp_path / "elsewhere.md").exists()
+        target.unlink()
+        async with opened(tmp_path, clock=lambda: now[0]) as engine:
+            await engine.wait_idle()
+            memory = (await engine.load_memory_files())[0]
+            assert "allergic to peanuts" in memory.text
+
+    asyncio.run(run())
