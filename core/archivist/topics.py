@@ -9,10 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
 from core.archivist.markers import hide_quoted, is_acknowledgement
-from core.archivist.words import KNOWN_WORDS, all_phrases, cjk_run, fold, load_rules, phrases, stem
+from core.archivist.topic_words import Word, leave_nouns, read_word, words_of
+from core.archivist.words import all_phrases, cjk_run, fold
 
 MAX_WORDS = 6
 MAX_CJK_CHARACTERS = 14
@@ -26,27 +27,13 @@ _SENTENCE = re.compile(r"[^\n.!?…。！？]*(?:[.](?=\S)[^\n.!?…。！？]*)
 _TOKEN = re.compile(r"[^\W_](?:[\w'’+#-]|\.(?=[a-z\d]))*(?<!['’-])")
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
 _MARKUP = re.compile(r"^[\s#>*+-]+|\*\*|__")
+_CUED = 1.3  # what a phrase counts behind "about", "called" or "learn"
+_WEAK = 0.4  # what small talk counts
+_PASSING = 1.9  # a phrase worth less was said once, in passing
+_LONG_NAME = 3  # words; a name as long needs no second part
+_SHARE_OF_WORD, _SHARE_OF_PHRASE = 0.4, 0.65  # of the best phrase's worth
+_SHARE_OF_RUN = 0.6
 _EARLY = 1.5  # what a word of the first message counts, against 1 for the others
-
-
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """A word of a clause; `key` compares its forms, "" where it names no topic."""
-
-    text: str
-    key: str
-    links: bool  # may stand inside a topic's name
-
-
-@lru_cache(maxsize=KNOWN_WORDS)
-def _read_word(text: str, language: str) -> _Word:
-    folded = fold(text)
-    key = stem(folded)
-    generic = folded in _words_of("generic", language) or key in _generic_stems(language)
-    named = len(folded) > 1 and any(c.isalpha() for c in text) and cjk_run().search(text) is None
-    empty = generic or not named or folded in _words_of("words", language)
-    links = generic or folded in _words_of("links", language)
-    return _Word(text, "" if empty else key, links)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +70,33 @@ def summarise(texts: Sequence[str]) -> str:
 
 
 def _name_spaced(texts: Sequence[str], language: str) -> str:
-    messages = [
-        [[_read_word(word, language) for word in _TOKEN.findall(clause)] for clause in _clauses(text)] for text in texts
-    ]
-    scores = _score_words(messages)
+    messages: list[list[list[Word]]] = []
+    mood = ""
+    for text in texts:
+        read = [leave_nouns(words, language) for words in _read_clauses(text, language)]
+        messages.append([words for words, _ in read])
+        mood = mood or next((felt for _, felt in read if felt), "")
+    scores = _score_words(messages, language)
     candidates = _join_repeats(
         _Candidate(
             " ".join(word.text for word in words),
-            _score(words, scores),
+            _score(words, scores) * (_CUED if cued else 1.0),
             frozenset(word.key for word in words if word.key),
             len(words),
         )
         for message in messages
         for clause in message
-        for words in _phrases(clause, scores)
+        for words, cued in _phrases(clause, scores, language)
     )
-    return _capitalise(_compose(candidates, ", "))
+    feeling = next(iter(words_of("feeling", language)), "") if mood else ""
+    if feeling and (not candidates or candidates[0].score < _PASSING):
+        return f"{_capitalise(feeling)} {mood}"
+    return _capitalise(_compose(candidates, next(iter(words_of("joins", language)), "")))
+
+
+def _read_clauses(text: str, language: str) -> Iterator[list[Word]]:
+    for clause in _clauses(text):
+        yield [read_word(word, language) for word in _TOKEN.findall(clause)]
 
 
 def _clauses(text: str) -> Iterator[str]:
@@ -106,11 +104,17 @@ def _clauses(text: str) -> Iterator[str]:
     introductions = all_phrases("stopwords", "introductions")
     for clause in _CLAUSE_END.split(text):
         folded = fold(clause)
-        if not any(phrase in folded for phrase in introductions):
+        if not any(phrase in folded for phrase in introductions) and not _introduced().fullmatch(folded):
             yield clause
 
 
-def _score_words(messages: Sequence[Sequence[Sequence[_Word]]]) -> dict[str, float]:
+@cache
+def _introduced() -> re.Pattern[str]:
+    """Whole clauses that name a person ("我是陈阳")."""
+    return re.compile("|".join(sorted(all_phrases("stopwords", "introduced"))) or "(?!)")
+
+
+def _score_words(messages: Sequence[Sequence[Sequence[Word]]], language: str) -> dict[str, float]:
     """Return what each content word is worth: the messages that hold it, early ones more, names more."""
     scores: dict[str, float] = {}
     called: Counter[str] = Counter()  # how often a word stands alone in its clause, as a person addressed does
@@ -122,6 +126,8 @@ def _score_words(messages: Sequence[Sequence[Sequence[_Word]]]) -> dict[str, flo
                 named = word is not clause[0] and word.text[0].isupper() and not word.text.isupper()
                 worth = (1.0 if word.key not in seen else 0.25) * (_EARLY if index == 0 else 1.0)
                 extra = 0.3 if named and word.key not in seen else 0.0
+                if word.folded in words_of("weak", language):
+                    worth *= _WEAK
                 scores[word.key] = scores.get(word.key, 0.0) + worth + extra
                 seen.add(word.key)
             if len(content) == 1 and content[0].text[0].isupper() and len(clause) <= 3:
@@ -129,23 +135,35 @@ def _score_words(messages: Sequence[Sequence[Sequence[_Word]]]) -> dict[str, flo
     return {key: score for key, score in scores.items() if called[key] < 0.5 * score}
 
 
-def _phrases(clause: Sequence[_Word], scores: Mapping[str, float]) -> Iterator[Sequence[_Word]]:
-    """Yield runs of a clause that begin and end with a content word and hold only linking words else."""
+def _phrases(
+    clause: Sequence[Word], scores: Mapping[str, float], language: str
+) -> Iterator[tuple[Sequence[Word], bool]]:
+    """Yield runs of content words, over one linking word at most, and whether a word before says "the topic comes"."""
+    determiners, endings = words_of("determiners", language), words_of("endings", language)
     for start, first in enumerate(clause):
         if first.key not in scores:
             continue
+        before = [word.folded for word in clause[:start] if word.folded not in determiners]
+        cued = bool(before) and before[-1] in words_of("cues", language)
         linked = 0
         for end in range(start, min(len(clause), start + MAX_WORDS)):
-            if clause[end].key in scores:
-                linked = 0
-                yield clause[start : end + 1]
+            word = clause[end]
+            if word.key in scores:
+                participle = end > start and word.folded.endswith("ed") and "ed" in endings
+                if not participle and not word.folded.endswith("'s"):
+                    yield clause[start : end + 1], cued
             else:
                 linked += 1
-                if linked > 2 or not clause[end].links:
+                opens_name = end + 1 < len(clause) and clause[end + 1].text[:1].isupper()
+                if (
+                    linked > 1
+                    or not word.links
+                    or (word.folded in words_of("links_names", language) and not opens_name)
+                ):
                     break
 
 
-def _score(words: Sequence[_Word], scores: Mapping[str, float]) -> float:
+def _score(words: Sequence[Word], scores: Mapping[str, float]) -> float:
     """Worth of a phrase: that of its words, with a discount that keeps it short."""
     worth = [scores[key] for key in {word.key for word in words} if key in scores]
     links = sum(word.key not in scores for word in words)
@@ -167,38 +185,26 @@ def _join_repeats(candidates: Iterable[_Candidate]) -> list[_Candidate]:
     return sorted(scored, key=lambda candidate: -candidate.score)  # stable: of equals the earlier
 
 
-def _compose(candidates: Sequence[_Candidate], separator: str) -> str:
-    """Take the best phrase, and others of other words while the name is short and they are near as good."""
-    chosen: list[_Candidate] = []
-    for candidate in candidates:
-        length = sum(c.words for c in chosen)
-        share = 0.25 if length == 1 else 0.5  # one word alone says little
-        if chosen and (candidate.score < share * chosen[0].score or length >= 4 or len(chosen) == 3):
+def _compose(candidates: Sequence[_Candidate], joins: str) -> str:
+    """Take the best phrase, and a second of other words if it is near as good and the name stays short."""
+    if not candidates:
+        return ""
+    best = candidates[0]
+    share = _SHARE_OF_WORD if best.words == 1 else _SHARE_OF_PHRASE  # one word alone says little
+    for other in candidates[1:]:
+        if other.score < share * best.score or best.words > _LONG_NAME:
             break
-        others = frozenset[str]().union(*(c.stems for c in chosen))
-        if length + candidate.words <= MAX_WORDS and not candidate.stems & others:
-            chosen.append(candidate)
-    return separator.join(c.text for c in chosen)
+        weak = other.words == 1 and other.score < _PASSING
+        if best.words + other.words <= MAX_WORDS and not weak and not other.stems & best.stems:
+            simple = joins and not any(f" {joins} " in f" {part.text} " for part in (best, other))
+            return f"{best.text} {joins} {other.text}" if simple else f"{best.text}, {other.text}"
+    return best.text
 
 
 def _capitalise(name: str) -> str:
     """Open with a capital unless the first word is a name in a spelling of its own (iPhone, retry.py)."""
     first = name.split(" ", 1)[0].rstrip(",")
-    return name[:1].upper() + name[1:] if first.isalpha() and first.islower() else name
-
-
-@cache
-def _words_of(key: str, language: str) -> frozenset[str]:
-    """A list of one language where it is known, else of all (English "sea" is Spanish grammar)."""
-    files = load_rules("stopwords")
-    known = any(name == language for name, _ in files)
-    return frozenset(word for name, rules in files if name == language or not known for word in phrases(rules, key))
-
-
-@cache
-def _generic_stems(language: str) -> frozenset[str]:
-    # Forms of a generic word (recommending, helped) are as empty as it is; short stems would hit others.
-    return frozenset(short for word in _words_of("generic", language) if len(short := stem(word)) >= 4)
+    return name[:1].upper() + name[1:] if first.replace("-", "").isalpha() and first.islower() else name
 
 
 def _name_spaceless(texts: Sequence[str], language: str) -> str:
@@ -211,22 +217,43 @@ def _name_spaceless(texts: Sequence[str], language: str) -> str:
             found.append(name)
             if index == 0:
                 early.add(name)
+    cued = [match["x"] for text in texts for match in _cues(language).finditer(text)]
     candidates = sorted(
         (
-            _Candidate(name, _spaceless_score(name, runs, texts, name in early), _pairs(name), len(name))
+            _Candidate(
+                name,
+                _spaceless_score(name, runs, texts, name in early, language)
+                * (_CUED if any(name in x for x in cued) else 1.0),
+                _pairs(name),
+                len(name),
+            )
             for name in dict.fromkeys([*found, *_shared_parts(runs, language)])
-            if name not in _words_of("generic", language)
+            if name not in words_of("generic", language)
         ),
         key=lambda candidate: -candidate.score,
     )
-    chosen: list[_Candidate] = []
-    for candidate in candidates:
-        length = sum(c.words for c in chosen)
-        if chosen and (candidate.score < 0.5 * chosen[0].score or len(chosen) == 3):
+    return _compose_spaceless(candidates, texts)
+
+
+def _compose_spaceless(candidates: Sequence[_Candidate], texts: Sequence[str]) -> str:
+    """Take the best run, and a second of other characters that is near as good and no slip of one message."""
+    if not candidates:
+        return ""
+    best = candidates[0]
+    for other in candidates[1:]:
+        if other.score < _SHARE_OF_RUN * best.score:
             break
-        if length + candidate.words <= MAX_CJK_CHARACTERS and not any(candidate.stems & c.stems for c in chosen):
-            chosen.append(candidate)
-    return "、".join(c.text for c in chosen)
+        repeated = sum(other.text in text for text in texts) > 1 or other.score >= best.score
+        if best.words + other.words <= MAX_CJK_CHARACTERS and not best.stems & other.stems and repeated:
+            return f"{best.text}、{other.text}"
+    return best.text
+
+
+@cache
+def _cues(language: str) -> re.Pattern[str]:
+    """What comes behind words that announce a topic ("聊聊", "学习"), up to the clause's end."""
+    cues = sorted(words_of("cues", language), key=lambda word: (-len(word), word))
+    return re.compile(f"(?:{'|'.join(map(re.escape, cues)) or '(?!)'})(?P<x>[^，。！？、,.!?]{{2,12}})")
 
 
 def _runs(text: str, language: str) -> Iterator[str]:
@@ -234,16 +261,18 @@ def _runs(text: str, language: str) -> Iterator[str]:
     for clause in _clauses(text):
         for run in cjk_run().findall(clause):
             for piece in _breaks(language).split(run):
-                if (name := _strip_edges(piece, language)) and name not in _words_of("generic", language):
+                if (name := _strip_edges(piece, language)) and name not in words_of("generic", language):
                     yield name
         for word in _TOKEN.findall(cjk_run().sub(" ", clause)):
-            if len(word) > 2 and _read_word(word, "en").key:
+            if len(word) > 2 and read_word(word, "en").key:
                 yield word
 
 
-def _spaceless_score(name: str, runs: Mapping[str, int], texts: Sequence[str], early: bool) -> float:
+def _spaceless_score(name: str, runs: Mapping[str, int], texts: Sequence[str], early: bool, language: str) -> float:
     """Worth of a run: the messages that hold it; two to six characters read best."""
-    holding = sum(name in text for text in texts)
+    holding: float = sum(name in text for text in texts)
+    if name in words_of("weak", language):
+        holding *= _WEAK
     if name.isascii():
         return holding + (0.5 if early else 0.0)
     fit = {1: 0.0, 2: 0.8, 3: 1.0, 4: 1.15, 5: 1.15, 6: 1.1}.get(len(name), 0.9 if len(name) <= 8 else 0.3)
@@ -263,7 +292,7 @@ def _shared_parts(runs: Mapping[str, int], language: str) -> Iterator[str]:
 
 def _strip_edges(piece: str, language: str) -> str:
     """Take verbs and particles off the ends, unless they are part of a word that is kept."""
-    edges, keep = _words_of("edges", language), _words_of("keep", language)
+    edges, keep = words_of("edges", language), words_of("keep", language)
     while len(piece) > 1 and piece[0] in edges and not any(piece.startswith(word) for word in keep):
         piece = piece[1:]
     while len(piece) > 1 and piece[-1] in edges and not any(piece.endswith(word) for word in keep):
@@ -277,13 +306,13 @@ def _pairs(name: str) -> frozenset[str]:
 
 @cache
 def _breaks(language: str) -> re.Pattern[str]:
-    known = sorted(_words_of("breaks", language), key=lambda word: (-len(word), word))
+    known = sorted(words_of("breaks", language), key=lambda word: (-len(word), word))
     # Hiragana is grammar, between kanji and katakana that name things.
     return re.compile("|".join([*map(re.escape, known), _HIRAGANA.pattern]))
 
 
 def _says_something(sentence: str) -> bool:
-    words = sum(_read_word(word, "").key != "" for clause in _clauses(sentence) for word in _TOKEN.findall(clause))
+    words = sum(read_word(word, "").key != "" for clause in _clauses(sentence) for word in _TOKEN.findall(clause))
     language = "ja" if _HIRAGANA.search(sentence) else "zh"
     return words >= 2 or sum(len(name) for name in _runs(sentence, language) if not name.isascii()) >= 4
 
