@@ -42,7 +42,7 @@ def leave_nouns(words: Sequence[Word], language: str) -> tuple[list[Word], str]:
     predicate = ""  # the copula of the predicate just left, for what "and" adds to it
     for index, word in enumerate(words):
         after = words[index + 1] if index + 1 < len(words) else None
-        if not (word.key or _is_content(word, language)):
+        if word.folded in words_of("copulas", language) or not (word.key or _is_content(word, language)):
             role, predicate = _read_grammar(words, index, language, role, predicate)
         elif _is_adverb(word, language):
             word = _empty(word)

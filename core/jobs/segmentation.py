@@ -2,8 +2,9 @@
 
 `plan` is pure. A turn that seems to drift stays in the open segment for the time being, and the
 next message decides: nearer to the held turn, and the new segment begins there; nearer to the
-old centroid, and the held turn has joined for good (archivist.md section 5). The wait costs one
-turn and saves cuts inside a topic. A segment is named when it is closed.
+old centroid, and the held turn has joined for good (archivist.md section 5); it joins too where a
+silence or a marker follows, for then nothing went on from it. The wait costs one turn and saves
+cuts inside a topic. A segment is named when it is closed.
 """
 
 from dataclasses import dataclass
@@ -52,7 +53,9 @@ def plan(segment: SegmentRow | None, arrival: Arrival, rules: BoundaryRules, *, 
         return Plan(held_stands=None, released=None, reason=None, held=False, similarity=None, centroid=own)
     stands, released, current, turn_count = None, None, segment.centroid, segment.turn_count
     if segment.held is not None:
-        stands = confirm_drift(segment.held.vector, arrival.vector, segment.centroid.vector, segment.centroid.model)
+        stands = not _breaks_off(segment, arrival, rules) and confirm_drift(
+            segment.held.vector, arrival.vector, segment.centroid.vector, segment.centroid.model
+        )
         if stands:
             current = Centroid(vector=segment.held.vector, count=1, model=segment.centroid.model)
             turn_count = 1
@@ -84,6 +87,16 @@ def plan(segment: SegmentRow | None, arrival: Arrival, rules: BoundaryRules, *, 
         similarity=boundary.similarity,
         centroid=own if opens else joins,
     )
+
+
+def _breaks_off(segment: SegmentRow, arrival: Arrival, rules: BoundaryRules) -> bool:
+    """Say whether a silence or a marker ends the talk here: what comes then does not go on with a held turn.
+
+    A last word before a silence (often a good-bye) would else be a segment of its own.
+    """
+    open_segment = OpenSegment(turn_count=1, start_ts=segment.times.arrived, end_ts=segment.times.ended)
+    reason = find_boundary(open_segment, NewTurn(ts=arrival.times.arrived, text=arrival.text), rules).reason
+    return reason in (BoundaryReason.TIME_GAP, BoundaryReason.MARKER)
 
 
 def store(c: Connection, segment: SegmentRow | None, arrival: Arrival, plan: Plan, *, now: float) -> SegmentId | None:

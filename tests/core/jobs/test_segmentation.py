@@ -107,10 +107,6 @@ def test_silence_and_markers_act_at_once(tmp_path, text, at, reason):
     assert place(tmp_path, *TALK, (text, A, at)) == [(1, 2, None), (3, 3, reason)]
 
 
-def test_a_held_turn_and_a_silence_after_it_are_two_boundaries(tmp_path):
-    steps = (*TALK, ("trains to Porto", B, 120.0), ("which trains run on Sunday", B, 9000.0))
-    assert place(tmp_path, *steps) == [
-        (1, 2, None),
-        (3, 3, BoundaryReason.DRIFT),
-        (4, 4, BoundaryReason.TIME_GAP),
-    ]
+def test_a_last_word_before_a_silence_is_no_segment_of_its_own(tmp_path):
+    steps = (*TALK, ("well, the children wait", B, 120.0), ("which trains run on Sunday", B, 9000.0))
+    assert place(tmp_path, *steps) == [(1, 3, None), (4, 4, BoundaryReason.TIME_GAP)]
