@@ -1,15 +1,15 @@
 """MEMORY.md and its kin: lasting statements in, the user's edits noticed, changes taken back.
 
-Only what users said of themselves lasts beyond a conversation: their preferences, facts and
-decisions that stand on their own. The writer keeps files whole and histories complete; this
+Only what users said of themselves lasts beyond a conversation: what they ask to remember, their
+preferences, and facts that stand on their own, each once. The writer keeps files whole and histories complete; this
 module joins it to the store and to the files thread.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,16 +23,19 @@ from core.redaction import redact
 from core.storage import file_changes
 from core.storage.database import Connection, Database
 from core.text.language import detect_language
-from core.text.statements import Statement, StatementKind, find_statements
+from core.text.statements import StatementKind
+from core.working_memory.heuristic_lasting import Lasting, find_lasting
+from core.working_memory.heuristic_terms import is_repeat
 
 T = TypeVar("T")
 
 MEMORY_FILE = "MEMORY.md"
 WORKSPACE = "default"
 SHOWN_CHANGES = 50
-LEAST_CONFIDENCE = 0.6  # a hedged statement stays in its conversation (archivist.md section 7.10)
 SECTIONS = {"zh": "关于你", "en": "About you"}
+REDACTED = "[REDACTED:"
 CATEGORIES = {StatementKind.PREFERENCE: "preference", StatementKind.FACT: "fact"}
+_BULLET = re.compile(r"^\s*[-*]\s+(?:\w+:\s+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +106,8 @@ class MemoryKeeper:
 
     def _add(self, said: Sequence[Said], at: float) -> bool:
         changed = False
-        for section, lines, turns in _group(said):
+        held = [_BULLET.sub("", line) for line in self._writer.read(MEMORY_FILE).splitlines()]
+        for section, lines, turns in _group(said, held):
             cause = Cause(at=at, actor=self._actor, cause=_describe(len(lines)), turns=turns)
             result = self._writer.append(MEMORY_FILE, "\n".join(lines), cause, section=section)
             changed = changed or result.outcome is Outcome.WRITTEN
@@ -127,30 +131,26 @@ class MemoryKeeper:
         return await asyncio.get_running_loop().run_in_executor(self._files, job)
 
 
-def find_lasting(said: Said) -> tuple[Statement, ...]:
-    """Return the statements of a text that are worth keeping beyond its conversation."""
-    moment = datetime.fromtimestamp(said.at, UTC)
-    return tuple(
-        statement
-        for statement in find_statements(said.text, at=moment)
-        if statement.kind in CATEGORIES
-        and statement.confidence >= LEAST_CONFIDENCE
-        and not (statement.kind is StatementKind.FACT and statement.negative)
-        and "[REDACTED:" not in statement.text
-    )
+def _group(said: Sequence[Said], held: Sequence[str]) -> list[tuple[str, list[str], tuple[TurnId, ...]]]:
+    """Return (section, bullets, turns) a language: entries stand under a heading in their own.
 
-
-def _group(said: Sequence[Said]) -> list[tuple[str, list[str], tuple[TurnId, ...]]]:
-    """Return (section, bullets, turns) a language: entries stand under a heading in their own."""
+    `held` are the lines of the file: what one of them says already is not written again.
+    """
     groups: dict[str, tuple[list[str], list[TurnId]]] = {}
-    for each in said:
-        for statement in find_lasting(each):
-            language = detect_language(statement.text, "en").split("-")[0]
-            section = SECTIONS.get(language, SECTIONS["en"])
-            lines, turns = groups.setdefault(section, ([], []))
-            lines.append(f"- {CATEGORIES[statement.kind]}: {statement.text}")
-            turns.append(each.turn)
+    known = [line for line in held if line.strip()]
+    for turn, entry in ((each.turn, entry) for each in said for entry in find_lasting(each.text)):
+        if REDACTED in entry.text or is_repeat(entry.text, known):
+            continue
+        known.append(entry.text)
+        language = detect_language(entry.text, "en").split("-")[0]
+        lines, turns = groups.setdefault(SECTIONS.get(language, SECTIONS["en"]), ([], []))
+        lines.append(_word(entry))
+        turns.append(turn)
     return [(section, lines, tuple(dict.fromkeys(turns))) for section, (lines, turns) in groups.items()]
+
+
+def _word(entry: Lasting) -> str:
+    return f"- {CATEGORIES[entry.kind]}: {entry.text}"
 
 
 def _describe(count: int) -> str:

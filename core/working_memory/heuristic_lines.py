@@ -30,12 +30,15 @@ _EDGES = " \t\n.,;:!?…。，；：！？、~～-–—"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
+class Line:
+    """A line that a clause offers."""
+
     section: Section
     text: str
     score: float
     place: int
     language: str
+    lasting: bool = False  # a fact that is true beyond the conversation
 
 
 def find_lines(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said_at: datetime | None) -> list[Proposal]:
@@ -47,7 +50,7 @@ def find_lines(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said_a
     for section, limit in ((Section.ISSUES, MAX_ISSUES), (Section.GOALS, MAX_GOALS), (Section.FACTS, MAX_FACTS)):
         own = [line for line in lines if line.section is section]
         taken = [*_neighbours(known, section), *said]
-        kept: list[_Line] = []
+        kept: list[Line] = []
         for line in sorted(own, key=lambda line: (-line.score, line.place)):
             if len(kept) < limit and not is_repeat(line.text, taken):
                 kept.append(line)
@@ -73,7 +76,7 @@ def _neighbours(known: Known, section: Section) -> Iterable[str]:
             yield from known.of(other)
 
 
-def _read(clauses: tuple[Clause, ...], said_at: datetime | None, reply: str) -> Iterable[_Line]:
+def _read(clauses: tuple[Clause, ...], said_at: datetime | None, reply: str) -> Iterable[Line]:
     """Yield every line that the clauses offer, unlimited."""
     used: set[tuple[int, str]] = set()
     for place, clause in enumerate(clauses):
@@ -84,14 +87,14 @@ def _read(clauses: tuple[Clause, ...], said_at: datetime | None, reply: str) -> 
         found = (
             _issue(clause, clauses, place, rules)
             or _goal(clause, clauses, place, rules, said_at, reply)
-            or _fact(clause, clauses, place, rules, said_at)
+            or read_fact(clause, clauses, place, rules, said_at)
         )
         if found is not None and (clause.number, found.text) not in used:
             used.add((clause.number, found.text))
             text = found.text
             if found.section is not Section.ISSUES:
                 text = _dated(text, found.section, clause, said_at)
-            yield _Line(section=found.section, text=text, score=found.score, place=place, language=clause.language)
+            yield Line(section=found.section, text=text, score=found.score, place=place, language=clause.language)
 
 
 def _dated(text: str, section: Section, clause: Clause, said_at: datetime | None) -> str:
@@ -105,15 +108,15 @@ def _dated(text: str, section: Section, clause: Clause, said_at: datetime | None
     return add_day(text, find_due(fold(text), said_at, clause.language), clause.language)
 
 
-def _plain_statement(clause: Clause, place: int) -> Iterable[_Line]:
+def _plain_statement(clause: Clause, place: int) -> Iterable[Line]:
     """Yield a statement in a language that has statement rules but no heuristics of its own."""
     statement = match_statement(clause)
     if statement is not None and len(find_terms(statement.text)) >= 1:
         section = Section.GOALS if statement.kind is StatementKind.COMMITMENT else Section.FACTS
-        yield _Line(section=section, text=statement.text, score=_NEEDED_SCORE, place=place, language=clause.language)
+        yield Line(section=section, text=statement.text, score=_NEEDED_SCORE, place=place, language=clause.language)
 
 
-def _issue(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules) -> _Line | None:
+def _issue(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules) -> Line | None:
     asked = clause.question and rules.issue_questions.match(clause.words) is not None
     told = not clause.question and rules.issues.match(clause.words) is not None
     if not (asked or told) or rules.not_issue.search(clause.words):
@@ -126,12 +129,12 @@ def _issue(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules
         text = _finish(whole, rules)
     if asked:
         text += rules.question_mark
-    return _Line(section=Section.ISSUES, text=text, score=2.0, place=place, language=clause.language)
+    return Line(section=Section.ISSUES, text=text, score=2.0, place=place, language=clause.language)
 
 
 def _goal(
     clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules, said_at: datetime | None, reply: str
-) -> _Line | None:
+) -> Line | None:
     if clause.past or rules.goals_passing.search(fold(clause.text)) or rules.goals_except.search(clause.words):
         return None
     delivered = len(reply.strip()) >= _DELIVERED_CHARS and not reply.rstrip().endswith(("?", "？"))
@@ -153,7 +156,7 @@ def _goal(
         if task is not None:
             text = _capital(_tail(clause, task)) if not _points_outside(task, rules) else None
         return (
-            _Line(section=Section.GOALS, text=text, score=2.0, place=place, language=clause.language) if text else None
+            Line(section=Section.GOALS, text=text, score=2.0, place=place, language=clause.language) if text else None
         )
     return None
 
@@ -171,19 +174,22 @@ def _tail(clause: Clause, task: str) -> str:
     return clause.text[-len(task) :] if fold(clause.text).endswith(task) else task
 
 
-def _fact(
+def read_fact(
     clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules, said_at: datetime | None
-) -> _Line | None:
+) -> Line | None:
+    """Return the fact line of a clause, clear when read alone, or None where it states none worth one."""
     if clause.question or clause.barred or clause.past:
         return None
     if rules.intro.match(clause.text):
-        return _Line(section=Section.FACTS, text=clause.text, score=3.0, place=place, language=clause.language)
+        return Line(
+            section=Section.FACTS, text=clause.text, score=3.0, place=place, language=clause.language, lasting=True
+        )
     statement = match_statement(clause, at=said_at)
     score = _score(clause, _extend(clause, clauses, place, rules), rules)
     if statement is not None:
         if statement.rule.endswith((".name", ".relation")):
             text = _capital(_extend(clause, clauses, place, rules))
-            return _Line(section=Section.FACTS, text=text, score=3.0, place=place, language=clause.language)
+            return Line(section=Section.FACTS, text=text, score=3.0, place=place, language=clause.language)
         if statement.kind is StatementKind.COMMITMENT and not statement.rule.endswith(".date"):
             return None if score < _NEEDED_SCORE else _made(clause, clauses, place, rules, score)
         if rules.reaction.search(clause.words) and not rules.name.search(clause.text):
@@ -194,12 +200,15 @@ def _fact(
     return _made(clause, clauses, place, rules, score)
 
 
-def _made(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules, score: float) -> _Line | None:
+def _made(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules, score: float) -> Line | None:
     exact = rules.name.search(clause.text) is not None or match_statement(clause) is not None
     exact = exact or add_date(clause.text, _SOME_DAY, clause.language) != clause.text
     exact = exact or any(rule.least < rules.least_content and rule.pattern.match(clause.words) for rule in rules.facts)
     text = _clear_text(clause, clauses, place, rules, least=1 if exact else None)
-    return _Line(section=Section.FACTS, text=text, score=score, place=place, language=clause.language) if text else None
+    if text is None:
+        return None
+    lasting = any(rule.lasting and rule.pattern.match(clause.words) for rule in rules.facts)
+    return Line(section=Section.FACTS, text=text, score=score, place=place, language=clause.language, lasting=lasting)
 
 
 def _score(clause: Clause, text: str, rules: Rules) -> float:
@@ -315,7 +324,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:] if text[:1].islower() and not re.match(r"\w*[A-Z_./\d]", text) else text
 
 
-def _retracted(line: _Line, known: Known) -> str | None:
+def _retracted(line: Line, known: Known) -> str | None:
     """Return the known fact that "I no longer …" takes back."""
     rules = load_line_rules(line.language)
     if rules is None or not rules.retracts.search(fold(line.text)):

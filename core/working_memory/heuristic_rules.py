@@ -20,6 +20,7 @@ class FactRule:
     must: re.Pattern[str] | None  # somewhere in the sentence
     needs_number: bool
     least: int  # content terms a line needs
+    lasting: bool  # true beyond the conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ class Rules:
     facts: tuple[FactRule, ...]
     reaction: re.Pattern[str]
     retracts: re.Pattern[str]
+    passing: re.Pattern[str]  # true for a while, but where `lasting` matches
+    lasting: re.Pattern[str]
     goals: tuple[re.Pattern[str], ...]
     goals_weak: re.Pattern[str]
     goals_passing: re.Pattern[str]
@@ -154,6 +157,8 @@ def load_line_rules(language: str) -> Rules | None:
         facts=tuple(_fact_rule(item) for item in facts.sections("rules")),
         reaction=facts.section("words").pattern("reaction"),
         retracts=_one(facts.section("words"), "retracts"),
+        passing=facts.section("words").pattern("passing"),
+        lasting=facts.section("words").pattern("lasting"),
         goals=goals.patterns("patterns"),
         goals_weak=goals.pattern("weak"),
         goals_passing=goals.pattern("passing"),
@@ -260,6 +265,7 @@ def _fact_rule(table: RuleTable) -> FactRule:
         must=table.pattern("must") if table.texts("must") else None,
         needs_number=table.flag("needs_number"),
         least=int(table.number("least", 2)),
+        lasting=table.flag("lasting"),
     )
 
 

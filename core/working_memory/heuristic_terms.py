@@ -38,6 +38,7 @@ def find_terms(text: str) -> frozenset[str]:
                 for i in range(len(token) - 1)
                 if token[i] not in skipped and token[i + 1] not in skipped
             )
+            terms.update(_kept_words().findall(token))
         elif token not in stop and (len(token) > 2 or any(c.isdigit() for c in token) or token in {"c", "r", "go"}):
             stem = _stem(token)
             if stem not in stop:
@@ -105,6 +106,15 @@ def _function_characters() -> frozenset[str]:
     for table in load_rules("stopwords").values():
         found.update(table.text("function_characters"))
     return frozenset(found)
+
+
+@lru_cache(maxsize=1)
+def _kept_words() -> re.Pattern[str]:
+    """Return the pattern of words that hold a function character and are none ("成都", "小说")."""
+    skipped = _function_characters()
+    kept = {word for table in load_rules("stopwords").values() for word in table.texts("keep")}
+    words = sorted((word for word in kept if skipped & set(word)), key=lambda word: (-len(word), word))
+    return re.compile("|".join(map(re.escape, words)) or r"(?!)")
 
 
 @lru_cache(maxsize=1)
