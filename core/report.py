@@ -60,7 +60,7 @@ def _describe_memory(memory: WorkingMemory) -> Text:
 def _describe_segment(segment: Segment) -> Text:
     why = "the conversation began"
     if segment.opened_by is BoundaryReason.TIME_GAP:
-        why = f"{round((segment.gap_s or 0) / 60)} minutes of silence"
+        why = f"{_describe_gap(segment.gap_s or 0.0)} of silence"
     elif segment.opened_by is not None:
         why = REASONS[segment.opened_by]
     text = Text(f"  turns {segment.first_turn}\N{EN DASH}{segment.last_turn}  ", style="dim")
@@ -69,3 +69,11 @@ def _describe_segment(segment: Segment) -> Text:
     if segment.summary:
         text.append(f"\n    {segment.summary}")
     return text
+
+
+def _describe_gap(seconds: float) -> str:
+    for unit, length_s in (("day", 86_400.0), ("hour", 3_600.0), ("minute", 60.0)):
+        count = round(seconds / length_s)
+        if seconds >= length_s:
+            return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
+    return "a moment"

@@ -1,7 +1,7 @@
 """A value that the user corrected: the old line gives way instead of being carried over.
 
-Pure. A correction is a new line whose anchors all stand in the user's own words and that differs
-from the old line in one value alone.
+Pure. A correction differs from the old line in one value alone, and that value stands in the
+user's own words; what it shares with the old line had its evidence when that was kept.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ def is_corrected(old: str, new_items: Sequence[str], user_turns: Sequence[str]) 
     """Say whether one of the new items is `old` with one value replaced by the user."""
     if not user_turns:
         return False
-    return any(_differs_in_one_value(old, new) and _says(new, user_turns) for new in new_items)
+    return any(_differs_in_one_value(old, new) and _says(new, [old, *user_turns]) for new in new_items)
 
 
-def _says(item: str, user_turns: Sequence[str]) -> bool:
-    return check_evidence(item, user_turns).supported
+def _says(item: str, texts: Sequence[str]) -> bool:
+    return check_evidence(item, texts).supported
 
 
 def _differs_in_one_value(old: str, new: str) -> bool:

@@ -196,3 +196,12 @@ def test_number_with_equal_digits_is_no_loop_but_a_loop_is_none_of_the_users_wor
     result = merge("", {"Facts": {"items": ["PIN is 0000", "1.1.1.1.1.1.1.1.1.1", "aaaaaaaaaaaa", "gate 4471"]}})
     assert extract_items(result.document.bodies[Section.FACTS]) == ("PIN is 0000", "gate 4471")
     assert result.decisions[3].skipped == ("1.1.1.1.1.1.1.1.1.1", "aaaaaaaaaaaa")
+
+
+def test_a_value_corrected_in_a_later_turn_gives_way_though_the_rest_was_said_before():
+    old = render_document(filled(FACTS=["The cutover is on Thursday 12 March at 06:00"]))
+    update = {Section.FACTS: {"op": "UPDATE", "content": "- The cutover is on Thursday 12 March at 05:30"}}
+    corrected = merge(old, update, user_turns=["It's 05:30, not 06:00."])
+    assert "06:00" not in corrected.text
+    invented = merge(old, update, user_turns=["What time was it?"])
+    assert "06:00" in invented.text
