@@ -13,7 +13,9 @@ from functools import cache
 
 from core.archivist.markers import hide_quoted, is_acknowledgement
 from core.archivist.topic_words import Word, leave_nouns, read_word, words_of
-from core.archivist.words import all_phrases, cjk_run, fold
+from core.archivist.words import all_phrases, cjk_run, fold, is_cjk
+from core.text.clauses import fold as fold_letters
+from core.text.clauses import has_cjk, load_grammars
 
 MAX_WORDS = 6
 MAX_CJK_CHARACTERS = 14
@@ -64,7 +66,8 @@ def summarise(texts: Sequence[str]) -> str:
     spoken = [sentence for text in texts for sentence in _sentences(text) if not is_acknowledgement(sentence)]
     if not spoken:
         return ""
-    told = [sentence for sentence in spoken if _says_something(sentence)] or spoken[:1]
+    said = [sentence for sentence in spoken if _says_something(sentence)] or spoken[:1]
+    told = [sentence for sentence in said if _reads_alone(sentence)] or said
     first, last = _trim(told[0]), _trim(told[-1])
     return first if fold(first) == fold(last) else f"{first}\n{last}"
 
@@ -317,11 +320,39 @@ def _says_something(sentence: str) -> bool:
     return words >= 2 or sum(len(name) for name in _runs(sentence, language) if not name.isascii()) >= 4
 
 
+def _reads_alone(sentence: str) -> bool:
+    """Say whether a sentence tells something by itself: no question, nothing to the other's address, no "that …"."""
+    if sentence.endswith(("?", "？")):
+        return False
+    first, *others = fold(sentence).replace(",", "").split() or [""]
+    if first in all_phrases("stopwords", "pointing") or first in all_phrases("stopwords", "address"):
+        return False
+    if any(word.strip(".!?'\"") in all_phrases("stopwords", "address") for word in others):
+        return False
+    sentence = re.sub("[你您]好", "", sentence)  # greets, and is left out before what is told
+    return not any(
+        is_cjk(phrase) and (phrase in sentence if key == "address" else sentence.startswith(phrase))
+        for key in ("pointing", "address")
+        for phrase in all_phrases("stopwords", key)
+    )
+
+
+def _without_opening(sentence: str) -> str:
+    """Leave out "Hello friend," and the like before what is told."""
+    for grammar in load_grammars():
+        if grammar.is_cjk == has_cjk(sentence) and grammar.language in ("en", "zh"):
+            while lead := grammar.lead.match(fold_letters(sentence)):
+                if lead.end() in (0, len(sentence)) or not _reads_alone(sentence[: lead.end()]):
+                    break  # what is said to the other is no opening: "Thank you, …"
+                sentence = sentence[lead.end() :]
+    return sentence[:1].upper() + sentence[1:]
+
+
 def _sentences(text: str) -> Iterator[str]:
     for match in _SENTENCE.finditer(hide_quoted(text[:_MAX_TEXT], "…", quotes=False)):
         sentence = " ".join(_MARKUP.sub("", match.group().strip()).split())
         if any(c.isalnum() for c in sentence):
-            yield sentence
+            yield _without_opening(sentence)
 
 
 def _trim(sentence: str) -> str:

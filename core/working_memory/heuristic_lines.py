@@ -16,7 +16,7 @@ from core.working_memory.heuristic_closing import find_closed
 from core.working_memory.heuristic_dates import add_date, add_day, add_due
 from core.working_memory.heuristic_model import Known, Proposal, TurnText
 from core.working_memory.heuristic_rules import Rules, load_line_rules
-from core.working_memory.heuristic_terms import find_nearest, find_terms, is_repeat
+from core.working_memory.heuristic_terms import find_nearest, find_terms, is_repeat, strip_tags
 
 MAX_LINE_CHARS = 220
 MAX_FACTS, MAX_GOALS, MAX_ISSUES = 3, 2, 2  # a turn
@@ -52,7 +52,7 @@ def find_lines(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said_a
         taken = [*_neighbours(known, section), *said]
         kept: list[Line] = []
         for line in sorted(own, key=lambda line: (-line.score, line.place)):
-            if len(kept) < limit and not is_repeat(line.text, taken):
+            if len(kept) < limit and not is_repeat(line.text, taken) and not _is_part(line.text, taken):
                 kept.append(line)
                 taken.append(line.text)
                 said.append(line.text)
@@ -67,6 +67,12 @@ def find_lines(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said_a
                 )
             )
     return proposals
+
+
+def _is_part(text: str, lines: Iterable[str]) -> bool:
+    """Say whether a line stands in another word for word ("I learn X" in "I learn X, but I don't know how")."""
+    own = fold(strip_tags(text))
+    return any(own in fold(line) for line in lines)
 
 
 def _neighbours(known: Known, section: Section) -> Iterable[str]:

@@ -14,6 +14,8 @@ from core.working_memory.heuristic_terms import find_terms
 MAX_CHARS = 110  # of each part
 _LAST_QUESTION = re.compile(r"([^.!?。！？\n]{4,160}[?？])\s*$")
 _EARLY_CHARS = 3
+_LEAST_TOLD = 3.0  # two for "I", one for each content term: a clause of the user's needs two of these
+_LEAST_AROUND = 2.0  # around a request one will do
 _LONG_QUESTION = 40
 _EDGES = " \t\n.,;:!?…。，；：！？、~～-–—"
 
@@ -28,7 +30,9 @@ def find_state(turn: TurnText, clauses: tuple[Clause, ...], known: Known, langua
     asked, given = _asked(own, rules, state)
     told = _told(own, rules, state)
     words = state.words
-    if asked:
+    if asked and _stays_open(own, rules):
+        line = _end(asked, turn, state, "", words["open"])
+    elif asked:
         context = _context(own, rules, state, asked) or _earlier(known, lang, rules, state, asked)
         line = words["about"].format(ask=asked, x=context) if context else asked
         line = _end(line, turn, state, given)
@@ -60,6 +64,15 @@ def _asked(clauses: list[Clause], rules: Rules, state: StateRules) -> tuple[str,
     return "", ""
 
 
+def _stays_open(clauses: list[Clause], rules: Rules) -> bool:
+    """Say whether the user says that what they ask is not settled, or asks what only they can settle."""
+    return any(
+        (rules.issue_questions if clause.question else rules.issues).match(clause.words)
+        for clause in clauses
+        if not rules.not_issue.search(clause.words)
+    ) and any(clause.question and rules.issue_questions.match(clause.words) for clause in clauses)
+
+
 def _really_asks(clause: Clause) -> bool:
     """Say whether a question opens or ends its sentence; a "which …" in the middle asks nothing."""
     return clause.sentence.rstrip().endswith(("?", "？")) or clause.sentence.startswith(clause.text[:12])
@@ -82,9 +95,9 @@ def _own_voice(text: str) -> str:
     return re.sub(r"\s+(?:for|to|with)\s+(?:me|us)$", "", text).strip()
 
 
-def _told(clauses: list[Clause], rules: Rules, state: StateRules) -> str:
+def _told(clauses: list[Clause], rules: Rules, state: StateRules, least: float = _LEAST_TOLD) -> str:
     """Return the clause of the user's with the most content that reads well alone."""
-    best, most = "", 2.0
+    best, most = "", least
     accepted: set[int] = set()
     for clause in clauses:
         if state.accept.search(clause.words):
@@ -99,7 +112,7 @@ def _told(clauses: list[Clause], rules: Rules, state: StateRules) -> str:
         content = len(find_terms(clause.text)) + (2.0 if own else -1.0) - (1.0 if clause.subject else 0.0)
         if content > most:
             best, most = clause.text, content
-    return _cut(best)
+    return _cut(rules.drop.sub("", best))
 
 
 def _earlier(known: Known, lang: str, rules: Rules, state: StateRules, asked: str) -> str:
@@ -112,13 +125,15 @@ def _earlier(known: Known, lang: str, rules: Rules, state: StateRules, asked: st
 def _context(clauses: list[Clause], rules: Rules, state: StateRules, asked: str) -> str:
     """Return what the user says around a request, where the request alone does not tell the topic."""
     terms = find_terms(asked)
-    told = _told(clauses, rules, state)
+    told = _told(clauses, rules, state, _LEAST_AROUND)
     return told if told and len(find_terms(told) - terms) >= 1 else ""
 
 
-def _end(line: str, turn: TurnText, state: StateRules, given: str) -> str:
+def _end(line: str, turn: TurnText, state: StateRules, given: str, note: str = "") -> str:
     """Return the line with what the reply did, as a sentence."""
     words, reply = state.words, turn.reply.strip()
+    if note:
+        return line + words["join"] + note + words["stop"]
     did = words["nothing"] if given and not reply else given
     if not given and (match := _LAST_QUESTION.search(reply)):
         question = _tail_question(match[1].strip(), state)

@@ -17,8 +17,8 @@ from core.working_memory.heuristic_model import Known, Proposal, TurnText
 from core.working_memory.heuristic_rules import TitleRules, load_title_rules, pick_language
 from core.working_memory.heuristic_terms import find_terms
 
-MAX_PHRASES = 3
-MAX_WORDS = 8
+MAX_PHRASES = 2
+MAX_WORDS = 7
 MAX_CJK_CHARS = 20
 _TOPIC_BONUS = 1.5
 _LEAST_SCORE = 1.25
@@ -241,4 +241,6 @@ def _compose(picked: list[_Phrase], rules: TitleRules) -> str:
         return ""
     last = names.pop()
     title = rules.comma.join(names) + rules.joins + last if names else last
-    return title[:1].upper() + title[1:]
+    first = re.match(r"\w*", title)
+    named = first is not None and first[0][1:] != first[0][1:].lower()  # iPhone, eBay: in a spelling of its own
+    return title if named else title[:1].upper() + title[1:]

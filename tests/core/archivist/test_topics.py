@@ -119,3 +119,18 @@ def test_a_long_sentence_is_cut_at_a_word():
 @given(st.lists(st.text(max_size=300), max_size=5))
 def test_a_summary_is_never_longer_than_two_sentences_may_be(texts):
     assert len(summarise(texts)) <= 2 * 160 + 1
+
+
+@pytest.mark.parametrize(
+    ("texts", "summary"),
+    [
+        (
+            ["Hello friend, my oven door squeaks badly.", "Thank you, that was very kind of you."],
+            "My oven door squeaks badly.",
+        ),
+        (["The choir rehearses on Mondays.", "Which songs would fit a choir?"], "The choir rehearses on Mondays."),
+        (["你好，我的自行车刹车坏了。", "谢谢你的耐心解答。"], "我的自行车刹车坏了。"),
+    ],
+)
+def test_a_summary_tells_and_leaves_courtesy_and_questions_out(texts, summary):
+    assert summarise(texts) == summary

@@ -190,6 +190,42 @@ def test_files_come_with_the_words_that_say_what_they_are() -> None:
     assert len(memory.of(Section.FILES)) == before
 
 
+@pytest.mark.parametrize("said", ["Our choir is on Voice 17 tonight.", "We met in Hall 4.", "I read Canto 33 again."])
+def test_a_number_behind_a_word_is_no_version(said: str) -> None:
+    assert lines(Memory().hear(said), Section.FILES) == []
+
+
+@pytest.mark.parametrize("version", ["Debian 12", "MariaDB 11", "Inkscape 1.3", "iPhone 15"])
+def test_a_products_number_is_a_version(version: str) -> None:
+    assert version in " ".join(lines(Memory().hear(f"It happens on {version} as well."), Section.FILES))
+
+
+def test_what_the_user_leaves_open_is_told_as_open() -> None:
+    memory = Memory()
+    memory.hear("Who approves the stage plan? We still haven't decided.", "Perhaps the fire marshal, whom you know.")
+    assert memory.of(Section.STATE) == ["Asked: Who approves the stage plan?; still open."]
+
+
+def test_an_issue_is_not_told_as_a_fact_too() -> None:
+    memory = Memory()
+    memory.hear("I've been learning to weld lately, but I don't know how to weld thin sheets.")
+    assert memory.of(Section.ISSUES)
+    assert memory.of(Section.FACTS) == []
+
+
+@pytest.mark.parametrize(
+    "said", ["I want to find some fun activities.", "我想找一些有趣的活动。", "晚上我想喝点热汤。"]
+)
+def test_a_wish_of_the_moment_is_no_goal(said: str) -> None:
+    assert lines(Memory("zh" if said > "z" else "en").hear(said), Section.GOALS) == []
+
+
+def test_a_title_has_two_parts_at_most() -> None:
+    memory = Memory()
+    memory.hear("I love pottery, archery, chess problems and brass music.")
+    assert len(memory.of(Section.TITLE)[0].replace(" and ", ",").split(",")) <= 2
+
+
 def test_the_title_names_the_topic_not_the_greeting() -> None:
     memory = Memory()
     memory.hear("Hello, my name is Emil. Nice to meet you.")
