@@ -11,6 +11,7 @@ from core.jobs import segmentation
 from core.jobs.segmentation import Arrival, Plan
 from core.model import Role, Section, SessionId, TurnId
 from core.sessions.fold import gather_known
+from core.storage.conversations import Standing
 from core.storage.episodic import EpisodicRow
 from core.storage.memory_versions import PendingLine, Version
 from core.storage.segments import SegmentRow, Times
@@ -45,7 +46,7 @@ class Situation:
     recent_user_texts: tuple[str, ...]
     version: Version | None
     pending: tuple[PendingLine, ...]
-    language: str  # "" while unknown
+    standing: Standing
 
     def text_of(self, role: Role) -> str:
         return next((row.content for row in self.rows if row.role is role), "")
@@ -104,7 +105,7 @@ def _user_vector(situation: Situation, vectors: Vectors | None) -> bytes | None:
 
 def _choose_language(situation: Situation, user: str) -> str:
     """The conversation's language changes when two messages in a row agree on another (working-memory.md 16)."""
-    current = situation.language
+    current = situation.standing.language
     detected = detect_language(user, current or "en")
     if not current or detected == current:
         return detected

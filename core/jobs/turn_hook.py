@@ -17,12 +17,14 @@ from core.config import LearningSettings
 from core.jobs import remembering, segmentation
 from core.jobs.embedder_slot import EmbedderSlot
 from core.jobs.remembering import Noticed, Situation, Vectors
-from core.model import BoundaryReason, SaidTurn, SegmentId, SessionId, TurnId
+from core.model import BoundaryReason, Role, SaidTurn, SegmentId, SessionId, TurnId
 from core.redaction import redact
 from core.sessions import transcript
 from core.sessions.commit import update_counters
 from core.storage import conversations, episodic, memory_versions, outbox, segments, turns
+from core.storage.conversations import Standing
 from core.storage.database import Connection, Database
+from core.storage.episodic import EpisodicRow
 from core.storage.segments import SegmentRow
 from core.storage.turns import Turn
 
@@ -42,6 +44,16 @@ class Remembered:
     closed: SegmentId | None
     pending_tokens: int
     live_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """Which turn ended, and when, in s; `reply_end` is None while there is no reply."""
+
+    turn: TurnId
+    session_id: SessionId
+    arrived: float
+    reply_end: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,30 +114,24 @@ class TurnHook:
         texts = await self._in_pool(
             lambda: Redacted(user=redact(said.user.text), reply=redact(said.reply.text if said.reply else ""))
         )
-        await self._database.write(lambda c: self._index(c, said, texts))
 
-    def _index(self, c: Connection, said: Turn, texts: Redacted, *, claim_for: str | None = None) -> None:
-        """Write the index rows of a waiting turn, unless another process did or nothing may be remembered."""
-        if not turns.set_hook_done(c, said.turn):
-            return
-        update_counters(c, said.session_id)
-        conversation = conversations.get(c, said.session_id)
-        if conversation is None or not conversation.remember or not self._learning.episodic_capture_enabled:
-            return
-        arrived = said.user.created_at
-        times = stamp_turn(arrived, (said.reply.ended_at if said.reply else None) or arrived)
-        episodic.put_turn(
-            c,
-            said.session_id,
-            said.turn,
-            user=texts.user,
-            user_ts=times.user_ts,
-            reply=texts.reply,
-            reply_ts=times.assistant_ts,
-        )
-        outbox.add(c, said.session_id, said.turn)
-        if claim_for is not None:
-            outbox.claim_turn(c, said.turn, claim_for, now=self._clock())
+        def write(c: Connection) -> None:
+            finished = _as_finished(said)
+            standing = self._claim(c, finished)
+            if standing is not None:
+                _put_rows(c, finished, texts)
+                outbox.add(c, finished.session_id, turn)
+
+        await self._database.write(write)
+
+    def _claim(self, c: Connection, finished: Finished) -> Standing | None:
+        """Claim a waiting turn and count it; None if another process has it or nothing may be remembered."""
+        if not turns.set_hook_done(c, finished.turn):
+            return None
+        update_counters(c, finished.session_id)
+        standing = conversations.load_standing(c, finished.session_id)
+        wanted = standing is not None and standing.remember and self._learning.episodic_capture_enabled
+        return standing if wanted else None
 
     async def prepare(self, said: Sequence[SaidTurn]) -> list[Prepared]:
         """Redact and embed finished turns of a transcript, ahead of `take`."""
@@ -137,15 +143,21 @@ class TurnHook:
 
     def take(self, c: Connection, session_id: SessionId, prepared: Prepared, *, owner: str) -> Taken:
         """Store, index and remember one finished turn in the caller's transaction, step by step as the chat does."""
-        conversations.add(c, session_id, at=prepared.said.user_at)
-        turn = transcript.record_turn(c, session_id, prepared.said)
-        said = turns.load_turn(c, turn) if turn is not None else None
-        if said is None:
+        said = prepared.said
+        conversations.ensure(c, session_id, at=said.user_at)
+        turn = transcript.record_turn(c, session_id, said)
+        if turn is None:
+            return Taken(turn=None, remembered=None)
+        finished = Finished(
+            turn=turn, session_id=session_id, arrived=said.user_at, reply_end=transcript.find_reply_end(said)
+        )
+        standing = self._claim(c, finished)
+        if standing is None:
             return Taken(turn=turn, remembered=None)
-        self._index(c, said, prepared.texts, claim_for=owner)
-        situation = _load_situation(c, said.turn)
-        if situation is None:
-            return Taken(turn=turn, remembered=None)
+        rows = _put_rows(c, finished, prepared.texts)
+        # the step `remember` is done here and now; its row would come and go within the transaction
+        outbox.add_leased(c, session_id, turn, outbox.TWIN, owner, now=self._clock())
+        situation = _read_situation(c, finished, rows, standing)
         noticed = self._notice(situation, prepared.vectors)
         return Taken(turn=turn, remembered=self._store(c, situation, prepared.vectors, noticed))
 
@@ -174,7 +186,12 @@ class TurnHook:
             return None
         (vectors,) = await self._embedder.embed([[row.content for row in situation.rows]])
         noticed = await self._in_pool(lambda: self._notice(situation, vectors))
-        return await self._database.write(lambda c: self._store(c, situation, vectors, noticed))
+
+        def store(c: Connection) -> Remembered | None:
+            done = not outbox.finish(c, turn, outbox.REMEMBER)
+            return None if done else self._store(c, situation, vectors, noticed)
+
+        return await self._database.write(store)
 
     def _notice(self, situation: Situation, vectors: Vectors | None) -> Noticed:
         rules = BoundaryRules(
@@ -184,11 +201,7 @@ class TurnHook:
         )
         return remembering.notice(situation, vectors, rules, confirm_drift=self._learning.drift_confirm)
 
-    def _store(
-        self, c: Connection, situation: Situation, vectors: Vectors | None, noticed: Noticed
-    ) -> Remembered | None:
-        if not outbox.finish(c, situation.turn, outbox.REMEMBER):
-            return None
+    def _store(self, c: Connection, situation: Situation, vectors: Vectors | None, noticed: Noticed) -> Remembered:
         now = self._clock()
         if vectors is not None:
             table = episodic.add_signature(c, vectors.signature, vectors.dimension)
@@ -197,19 +210,19 @@ class TurnHook:
         closed = segmentation.store(c, situation.open_segment, noticed.arrival, noticed.plan, now=now)
         memory_versions.add_pending(c, situation.session_id, situation.turn, noticed.lines)
         turns.set_outcome(c, situation.turn, kept=noticed.kept, similarity=noticed.plan.similarity)
-        conversations.set_language(c, situation.session_id, noticed.arrival.language)
-        if noticed.title:
+        if noticed.arrival.language != situation.standing.language:
+            conversations.set_language(c, situation.session_id, noticed.arrival.language)
+        if noticed.title and noticed.title != situation.standing.title:
             conversations.rename(c, situation.session_id, noticed.title, by_user=False)
         if noticed.preview:
             conversations.set_preview(c, situation.session_id, noticed.preview)
-        pending, live = conversations.load_counters(c, situation.session_id)
         return Remembered(
             session_id=situation.session_id,
             turn=situation.turn,
             kept=noticed.kept,
             closed=closed,
-            pending_tokens=pending,
-            live_tokens=live,
+            pending_tokens=situation.standing.pending_tokens,
+            live_tokens=situation.standing.live_tokens,
         )
 
     async def close_segment(self, segment: SegmentRow, reason: BoundaryReason) -> bool:
@@ -230,28 +243,55 @@ class TurnHook:
         return await asyncio.get_running_loop().run_in_executor(self._pool, job)
 
 
+def _put_rows(c: Connection, finished: Finished, texts: Redacted) -> tuple[EpisodicRow, ...]:
+    """Write the index rows of a turn; FTS5 follows by trigger."""
+    times = stamp_turn(finished.arrived, finished.reply_end or finished.arrived)
+    return episodic.put_turn(
+        c,
+        finished.session_id,
+        finished.turn,
+        user=texts.user,
+        user_ts=times.user_ts,
+        reply=texts.reply,
+        reply_ts=times.assistant_ts,
+    )
+
+
+def _as_finished(said: Turn) -> Finished:
+    return Finished(
+        turn=said.turn,
+        session_id=said.session_id,
+        arrived=said.user.created_at,
+        reply_end=said.reply.ended_at if said.reply else None,
+    )
+
+
 def _load_situation(c: Connection, turn: TurnId) -> Situation | None:
     """Read all that the decisions about a turn rest on; None if the turn is gone or in a segment already."""
     rows = episodic.load_turn(c, turn)
-    if not rows:
-        return None
-    session_id = rows[0].session_id
-    if segments.contains_turn(c, session_id, turn):
+    if not rows or segments.contains_turn(c, rows[0].session_id, turn):
         return None
     said = turns.load_turn(c, turn)
-    conversation = conversations.get(c, session_id)
-    if said is None or conversation is None:
+    standing = conversations.load_standing(c, rows[0].session_id)
+    if said is None or standing is None:
         return None
+    return _read_situation(c, _as_finished(said), rows, standing)
+
+
+def _read_situation(c: Connection, finished: Finished, rows: tuple[EpisodicRow, ...], standing: Standing) -> Situation:
+    """Read what else the decisions about an indexed turn rest on."""
+    session_id, turn = finished.session_id, finished.turn
+    recent = episodic.load_recent(c, session_id, before=turn, limit=2 * RECENT_USER_TEXTS)
     return Situation(
         session_id=session_id,
         turn=turn,
         rows=rows,
-        arrived=said.user.created_at,
-        reply_end=said.reply.ended_at if said.reply else None,
+        arrived=finished.arrived,
+        reply_end=finished.reply_end,
         open_segment=segments.get_open(c, session_id),
-        recent_texts=episodic.load_recent_texts(c, session_id, before=turn, limit=RECENT_TEXTS),
-        recent_user_texts=episodic.load_recent_user_texts(c, session_id, before=turn, limit=RECENT_USER_TEXTS),
+        recent_texts=tuple(text for _, text in recent[-RECENT_TEXTS:]),
+        recent_user_texts=tuple(text for role, text in recent if role is Role.USER)[-RECENT_USER_TEXTS:],
         version=memory_versions.get(c, session_id),
         pending=memory_versions.load_pending(c, session_id),
-        language=conversations.load_language(c, session_id),
+        standing=standing,
     )

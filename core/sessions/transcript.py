@@ -12,6 +12,7 @@ from core.text.tokens import estimate_tokens
 
 PREVIEW_CHARS = 120
 TITLE_CHARS = 60
+REPLY_AFTER_S = 0.001  # a reply's place stands behind its question
 HEAD_CHARS = 2_000  # of a message, in which its first line is looked for
 
 
@@ -31,19 +32,18 @@ def begin_turn(c: Connection, session_id: SessionId, text: str, *, at: float) ->
         c, session_id, turn, Role.USER, text, status=MessageStatus.COMPLETE, at=at, tokens=estimate_tokens(text)
     )
     reply = turns.add_message(
-        c, session_id, turn, Role.ASSISTANT, "", status=MessageStatus.WAITING, at=at + 0.001, tokens=0
+        c, session_id, turn, Role.ASSISTANT, "", status=MessageStatus.WAITING, at=at + REPLY_AFTER_S, tokens=0
     )
-    conversations.touch(c, session_id, at=at)
+    conversations.touch(c, session_id, at=at, preview=_head(text, PREVIEW_CHARS))
     conversations.save_draft(c, session_id, "")
     if not conversation.title:
         conversations.rename(c, session_id, _head(text, TITLE_CHARS), by_user=False)
-    conversations.set_preview(c, session_id, _head(text, PREVIEW_CHARS))
     return _stored(c, user), _stored(c, reply)
 
 
 def record_turn(c: Connection, session_id: SessionId, said: SaidTurn) -> TurnId | None:
     """Store a finished turn of a transcript, waiting for the hook; None if it is there already."""
-    turn = turns.add_turn(c, session_id, source_key=said.source_key)
+    turn = turns.add_turn(c, session_id, source_key=said.source_key, waiting=True)
     if turn is None:
         return None
     turns.add_message(
@@ -64,14 +64,17 @@ def record_turn(c: Connection, session_id: SessionId, said: SaidTurn) -> TurnId 
             Role.ASSISTANT,
             said.reply_text,
             status=MessageStatus.COMPLETE,
-            at=said.user_at + 0.001,
-            ended_at=max(said.reply_at, said.user_at + 0.001),
+            at=said.user_at + REPLY_AFTER_S,
+            ended_at=find_reply_end(said),
             tokens=estimate_tokens(said.reply_text),
         )
-    turns.set_hook_pending(c, turn)
-    conversations.touch(c, session_id, at=said.user_at)
-    conversations.set_preview(c, session_id, _head(said.user_text, PREVIEW_CHARS))
+    conversations.touch(c, session_id, at=said.user_at, preview=_head(said.user_text, PREVIEW_CHARS))
     return turn
+
+
+def find_reply_end(said: SaidTurn) -> float | None:
+    """Return when a transcript's reply ended, in s: never before it began; None where there is none."""
+    return None if not said.reply_text else max(said.reply_at, said.user_at + REPLY_AFTER_S)
 
 
 def first_line(text: str, limit: int) -> str:

@@ -1,19 +1,38 @@
 """Conversations: the rows of the list, and what is remembered about each as a whole."""
 
+from dataclasses import dataclass
+
 from core.model import Conversation, SessionId
 from core.storage.database import Connection, Row
 
+# `+`: the index of unfinished messages holds a row or none, that of the session's messages thousands
 _COLUMNS = """session_id, title, preview, created_at, updated_at, turn_count, pinned, remember,
-  EXISTS(SELECT 1 FROM messages m WHERE m.session_id = c.session_id AND m.status IN ('waiting', 'streaming'))"""
+  EXISTS(SELECT 1 FROM messages m WHERE +m.session_id = c.session_id AND m.status IN ('waiting', 'streaming'))"""
 
 
-def add(c: Connection, session_id: SessionId, *, at: float, title: str = "") -> Conversation:
-    """Insert a conversation unless it is there; return it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What the steps of a turn need to know of its conversation."""
+
+    remember: bool
+    language: str  # BCP 47, "" while unknown
+    title: str
+    pending_tokens: int
+    live_tokens: int
+
+
+def ensure(c: Connection, session_id: SessionId, *, at: float, title: str = "") -> None:
+    """Insert a conversation unless it is there, deleted or not."""
     c.execute(
         "INSERT INTO conversations(session_id, title, created_at, updated_at) VALUES (?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
         (session_id, title, at, at),
     )
+
+
+def add(c: Connection, session_id: SessionId, *, at: float, title: str = "") -> Conversation:
+    """Insert a conversation unless it is there; return it."""
+    ensure(c, session_id, at=at, title=title)
     found = get(c, session_id)
     assert found is not None
     return found
@@ -25,6 +44,22 @@ def get(c: Connection, session_id: SessionId) -> Conversation | None:
         f"SELECT {_COLUMNS} FROM conversations c WHERE session_id = ? AND deleted_at IS NULL", (session_id,)
     )
     return next((_read(row) for row in rows), None)
+
+
+def load_standing(c: Connection, session_id: SessionId) -> Standing | None:
+    """Return what a turn's steps need of a conversation; None if it was deleted."""
+    rows = c.execute(
+        "SELECT remember, language, title, pending_tokens, live_tokens FROM conversations"
+        " WHERE session_id = ? AND deleted_at IS NULL",
+        (session_id,),
+    )
+    return next(
+        (
+            Standing(remember=bool(remember), language=language, title=title, pending_tokens=pending, live_tokens=live)
+            for remember, language, title, pending, live in rows
+        ),
+        None,
+    )
 
 
 def load_all(c: Connection) -> tuple[Conversation, ...]:
@@ -71,11 +106,12 @@ def set_deleted(c: Connection, session_id: SessionId, at: float | None) -> None:
     c.execute("UPDATE conversations SET deleted_at = ? WHERE session_id = ?", (at, session_id))
 
 
-def touch(c: Connection, session_id: SessionId, *, at: float) -> None:
-    """Count a new turn and move the conversation up the list."""
+def touch(c: Connection, session_id: SessionId, *, at: float, preview: str | None = None) -> None:
+    """Count a new turn, move the conversation up the list and, where given, show its first words there."""
     c.execute(
-        "UPDATE conversations SET turn_count = turn_count + 1, updated_at = max(updated_at, ?) WHERE session_id = ?",
-        (at, session_id),
+        "UPDATE conversations SET turn_count = turn_count + 1, updated_at = max(updated_at, ?),"
+        " preview = coalesce(?, preview) WHERE session_id = ?",
+        (at, preview, session_id),
     )
 
 

@@ -37,7 +37,7 @@ def pair_cjk(text: str) -> str:
 
 def put_turn(
     c: Connection, session_id: SessionId, turn: TurnId, *, user: str, user_ts: float, reply: str, reply_ts: float
-) -> None:
+) -> tuple[EpisodicRow, ...]:
     """Insert or replace the rows of a turn (no reply row for ""); neighbours' columns follow. Times in s.
 
     Both are written at once, so that each row passes through the index once.
@@ -54,16 +54,21 @@ def put_turn(
     rows = [(Role.USER, user_ts, user, before[1] if before else "", reply or following)]
     if reply:
         rows.append((Role.ASSISTANT, reply_ts, reply, user, following))
-    c.executemany(
+    ids = c.executemany(
         "INSERT INTO episodic(turn, session_id, role, ts, content, cjk, prev, next) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT(turn, role) DO UPDATE SET ts = excluded.ts, content = excluded.content, cjk = excluded.cjk,"
-        " prev = excluded.prev, next = excluded.next",
+        " prev = excluded.prev, next = excluded.next RETURNING id",
         [(turn, session_id, role, ts, text, pair_cjk(text), prev, next_) for role, ts, text, prev, next_ in rows],
+    )
+    put = tuple(
+        EpisodicRow(id=i, turn=turn, session_id=session_id, ts=ts, role=role, content=text)
+        for (i,), (role, ts, text, _, _) in zip(ids, rows, strict=True)
     )
     if before:
         c.execute("UPDATE episodic SET next = ? WHERE id = ?", (user, before[0]))
     if after:
         c.execute("UPDATE episodic SET prev = ? WHERE id = ?", (reply or user, after[0]))
+    return put
 
 
 def load_turn(c: Connection, turn: TurnId) -> tuple[EpisodicRow, ...]:
@@ -78,22 +83,13 @@ def load_turn(c: Connection, turn: TurnId) -> tuple[EpisodicRow, ...]:
     )
 
 
-def load_recent_texts(c: Connection, session_id: SessionId, *, before: TurnId, limit: int) -> tuple[str, ...]:
-    """Return the last texts of both roles before a turn, oldest first."""
+def load_recent(c: Connection, session_id: SessionId, *, before: TurnId, limit: int) -> tuple[tuple[Role, str], ...]:
+    """Return (role, text) of the last rows before a turn, oldest first."""
     rows = c.execute(
-        "SELECT content FROM episodic WHERE session_id = ? AND turn < ? ORDER BY turn DESC, role LIMIT ?",
+        "SELECT role, content FROM episodic WHERE session_id = ? AND turn < ? ORDER BY turn DESC, role LIMIT ?",
         (session_id, before, limit),
     )
-    return tuple(content for (content,) in rows)[::-1]
-
-
-def load_recent_user_texts(c: Connection, session_id: SessionId, *, before: TurnId, limit: int) -> tuple[str, ...]:
-    """Return the user's last texts before a turn, oldest first."""
-    rows = c.execute(
-        "SELECT content FROM episodic WHERE session_id = ? AND role = 'user' AND turn < ? ORDER BY turn DESC LIMIT ?",
-        (session_id, before, limit),
-    )
-    return tuple(content for (content,) in rows)[::-1]
+    return tuple((Role(role), content) for role, content in rows)[::-1]
 
 
 def load_user_texts(c: Connection, session_id: SessionId, *, first: TurnId, last: TurnId) -> tuple[str, ...]:

@@ -202,8 +202,13 @@ CREATE TABLE file_changes(
 CREATE INDEX file_changes_by_file ON file_changes(workspace, file, id);
 """
 
+# Without it, what asks for the live messages of a long conversation reads all its archived ones too.
+_LIVE_MESSAGES = """
+CREATE INDEX messages_live ON messages(session_id, turn) WHERE archive IS NULL;
+"""
+
 # In order; the position, from 1, is the number that `user_version` holds.
-MIGRATIONS: tuple[tuple[str, str], ...] = (("first light", _FIRST_LIGHT),)
+MIGRATIONS: tuple[tuple[str, str], ...] = (("first light", _FIRST_LIGHT), ("live messages", _LIVE_MESSAGES))
 
 
 def migrate(connection: apsw.Connection) -> None:

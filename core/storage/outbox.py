@@ -28,9 +28,18 @@ class OutboxRow:
 
 
 def add(c: Connection, session_id: SessionId, turn: TurnId) -> None:
+    """Note both steps of a turn."""
     c.executemany(
         "INSERT INTO outbox(turn, step, session_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
         [(turn, step, session_id) for step in (TWIN, REMEMBER)],
+    )
+
+
+def add_leased(c: Connection, session_id: SessionId, turn: TurnId, step: str, owner: str, *, now: float) -> None:
+    """Note one step of a turn as its owner's, who does it next."""
+    c.execute(
+        "INSERT INTO outbox(turn, step, session_id, owner, lease_until) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (turn, step, session_id, owner, now + LEASE_S),
     )
 
 
@@ -52,16 +61,6 @@ def claim(c: Connection, owner: str, *, now: float) -> OutboxRow | None:
         ),
         None,
     )
-
-
-def claim_turn(c: Connection, turn: TurnId, owner: str, *, now: float) -> bool:
-    """Lease all steps of a turn that was just indexed; False if another process has one."""
-    held = c.execute(
-        "SELECT 1 FROM outbox WHERE turn = ? AND lease_until > ? AND owner <> ?", (turn, now, owner)
-    ).fetchone()
-    if held is None:
-        c.execute("UPDATE outbox SET owner = ?, lease_until = ? WHERE turn = ?", (owner, now + LEASE_S, turn))
-    return held is None
 
 
 def release_turns(c: Connection, turns: Sequence[TurnId], owner: str) -> None:

@@ -32,11 +32,14 @@ class LiveMessage:
     tokens: int  # estimate
 
 
-def add_turn(c: Connection, session_id: SessionId, *, source_key: str | None = None) -> TurnId | None:
-    """Number a new turn; None if `source_key` is there already."""
+def add_turn(
+    c: Connection, session_id: SessionId, *, source_key: str | None = None, waiting: bool = False
+) -> TurnId | None:
+    """Number a new turn, `waiting` for the hook or not; None if `source_key` is there already."""
     rows = c.execute(
-        "INSERT INTO turns(session_id, source_key) VALUES (?, ?) ON CONFLICT(source_key) DO NOTHING RETURNING turn",
-        (session_id, source_key),
+        "INSERT INTO turns(session_id, source_key, hook) VALUES (?, ?, ?) ON CONFLICT(source_key) DO NOTHING"
+        " RETURNING turn",
+        (session_id, source_key, "pending" if waiting else "none"),
     )
     return next((TurnId(turn) for (turn,) in rows), None)
 

@@ -132,8 +132,8 @@ def test_a_follow_up_is_found_by_the_words_of_its_question(write, chat):
 def test_recent_texts_are_the_last_ones_oldest_first(write, chat):
     for number in (1, 2, 3):
         write(lambda c, n=number: say(c, chat, f"q{n}", f"a{n}"))
-    assert write(lambda c: episodic.load_recent_texts(c, chat, before=3, limit=3)) == ("a1", "q2", "a2")
-    assert write(lambda c: episodic.load_recent_user_texts(c, chat, before=3, limit=9)) == ("q1", "q2")
+    recent = write(lambda c: episodic.load_recent(c, chat, before=3, limit=3))
+    assert recent == ((Role.ASSISTANT, "a1"), (Role.USER, "q2"), (Role.ASSISTANT, "a2"))
     assert write(lambda c: episodic.load_user_texts(c, chat, first=2, last=3)) == ("q2", "q3")
 
 

@@ -61,12 +61,11 @@ def test_an_owner_takes_up_its_own_step_again(write, chat):
     assert claim(write, "app") == claim(write, "app") == (turn, REMEMBER)
 
 
-def test_a_turn_is_claimed_whole_unless_another_has_a_step(write, chat):
-    turn = write(lambda c: add_turn(c, chat))
-    assert write(lambda c: outbox.claim_turn(c, turn, "job", now=0.0)) is True
+def test_a_step_added_with_its_lease_is_its_owners_until_that_ends(write, chat):
+    turn = write(lambda c: turns.add_turn(c, chat))
+    write(lambda c: outbox.add_leased(c, chat, turn, TWIN, "job", now=0.0))
     assert claim(write, "app", now=1.0) is None
-    assert write(lambda c: outbox.claim_turn(c, turn, "app", now=1.0)) is False
-    assert write(lambda c: outbox.claim_turn(c, turn, "app", now=LEASE_S)) is True
+    assert claim(write, "app", now=LEASE_S) == (turn, TWIN)
 
 
 def test_what_a_dead_owner_left_goes_on_at_once(write, chat):
