@@ -30,6 +30,7 @@ class Backroom:
     keeper: MemoryKeeper
     embedder: EmbedderSlot
     files: ThreadPoolExecutor
+    archives: ThreadPoolExecutor
     max_gap_s: float
     _swept_once: bool = False
 
@@ -49,6 +50,7 @@ class Backroom:
         await self.worker.aclose()
         self.embedder.close()
         self.files.shutdown(wait=False)
+        self.archives.shutdown(wait=False)
 
 
 def build_backroom(
@@ -64,6 +66,7 @@ def build_backroom(
     """Build the parts; opens nothing and starts nothing."""
     workspace = folder.workspace()
     files = ThreadPoolExecutor(1, thread_name_prefix="files")
+    archives = ThreadPoolExecutor(2, thread_name_prefix="archives")
     embedder = EmbedderSlot(_load_embedder if settings.models.embedding_enabled else None)
     hook = TurnHook(
         database,
@@ -75,7 +78,9 @@ def build_backroom(
         clock=clock,
     )
     due_tokens = int(share_context(settings.models.context_tokens).session * COMMIT_RATIO)
-    committer = Committer(database, workspace=workspace, clock=clock, pool=pool, tail_tokens=due_tokens // 2)
+    committer = Committer(
+        database, workspace=workspace, clock=clock, pool=pool, files=archives, tail_tokens=due_tokens // 2
+    )
     keeper = MemoryKeeper(
         database, workspace=workspace, learning=settings.learning, files=files, actor=_name_actor(owner)
     )
@@ -95,6 +100,7 @@ def build_backroom(
         keeper=keeper,
         embedder=embedder,
         files=files,
+        archives=archives,
         max_gap_s=float(settings.learning.max_time_gap_seconds),
     )
 

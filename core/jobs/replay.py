@@ -56,5 +56,6 @@ async def replay_transcript(
                 return state
     finally:
         await publishing
+        await worker.settle()
     await worker.commit(session_id, cause="The transcript ended.")
     return replace(state, bad_lines=tuple(bad))

@@ -15,7 +15,7 @@ from core.jobs.memory_entries import MemoryKeeper, Said
 from core.jobs.turn_hook import Prepared, Remembered, Taken, TurnHook
 from core.locks import is_running
 from core.model import BoundaryReason, Role, SaidTurn, SessionId, TurnId
-from core.sessions.commit import Committed, Committer
+from core.sessions.commit import Committer
 from core.storage import episodic, outbox, queue, segments, turns
 from core.storage.database import Connection, Database
 from core.storage.outbox import OutboxRow
@@ -24,6 +24,7 @@ from core.storage.queue import Job
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 5.0
+MOST_COMMITS_BEHIND = 3
 IDLE_S = 30 * 60.0  # an open segment nobody spoke in for so long is finished (archivist.md section 6)
 
 
@@ -54,6 +55,10 @@ class Worker:
         self._task: asyncio.Task[None] | None = None
         self._idle = asyncio.Event()
         self._took_over = False
+        self._draining = asyncio.Lock()
+        self._running_job = asyncio.Lock()  # jobs one at a time: their files follow each other
+        self._jobs: asyncio.Task[None] | None = None
+        self._commits_behind = 0  # commits whose jobs may not be done
         self.problems: dict[str, str] = {}  # step -> what failed last, in words
 
     def start(self) -> None:
@@ -69,7 +74,10 @@ class Worker:
         return not self._idle.is_set()
 
     async def wait_idle(self) -> None:
-        """Return when nothing that is due is left to do."""
+        """Return when nothing that is due is left to do; without the loop it is done here and now."""
+        if self._task is None:
+            await self.drain()
+            return
         self.wake()
         await self._idle.wait()
 
@@ -78,6 +86,7 @@ class Worker:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+        await self.settle()
 
     async def _run(self) -> None:
         while True:
@@ -99,6 +108,10 @@ class Worker:
 
     async def drain(self) -> None:
         """Do all that is due."""
+        async with self._draining:
+            await self._drain()
+
+    async def _drain(self) -> None:
         if not self._took_over:
             # a turn that a killed process has leased must not be overtaken by the turns after it
             await self._database.write(_release_leases)
@@ -107,7 +120,7 @@ class Worker:
             waiting = await self._database.read(turns.load_waiting)
             for turn in waiting:
                 await self._hook.index(turn)
-            row = await self._database.write(lambda c: outbox.claim(c, self._owner, now=self._clock()))
+            row = await self._database.write(lambda c: outbox.claim(c, self._owner, now=self._clock()), repeatable=True)
             if row is not None:
                 await self._take_step(row)
                 continue
@@ -118,20 +131,44 @@ class Worker:
         """Do all that the chat does after a turn for finished turns of a transcript; `stop` ends it between two.
 
         Turns up to the next commit share a transaction: a transcript can be read again, so none needs one of
-        its own. The caller publishes their twins.
+        its own, nor to wait for the disk. The caller publishes their twins, and calls `settle` at the end.
         """
         waiting = await self._hook.prepare(said)
         taken: list[Taken] = []
         while waiting and not stop.is_set():
-            part = await self._database.write(partial(self._take_until_due, session_id, waiting, stop))
+            part = await self._database.write(partial(self._take_until_due, session_id, waiting, stop), repeatable=True)
             taken += part
             waiting = waiting[len(part) :]
             cause = self._due(part[-1].remembered) if part else ""
-            if cause:
-                await self.commit(session_id, cause=cause)
+            if cause and await self._commit(session_id, cause=cause):
+                await self._start_jobs()
         touched = frozenset({session_id})
         self._publish(Changes(messages=touched, memory=touched, segments=touched, conversations=True))
         return taken
+
+    async def settle(self) -> None:
+        """Return when the jobs of the commits that `take` made are done."""
+        if self._jobs is not None:
+            await asyncio.wait([self._jobs])
+
+    async def _start_jobs(self) -> None:
+        """Let jobs wait for the disk while the next turns are thought about, a few commits behind at most."""
+        self._commits_behind += 1
+        if self._commits_behind > MOST_COMMITS_BEHIND:
+            await self.settle()
+        if self._jobs is None or self._jobs.done():
+            self._commits_behind = 1
+            self._jobs = asyncio.get_running_loop().create_task(self._run_jobs())
+
+    async def _run_jobs(self) -> None:
+        try:
+            while await self._run_job():
+                pass
+        except CoreError as error:
+            self._report("store", str(error))
+        except Exception:  # the task's end: the jobs that are left are in the queue
+            log.exception("jobs failed")
+            self._report("work", "Some background work failed; it is tried again. The log has the details.")
 
     def _take_until_due(
         self, session_id: SessionId, waiting: Sequence[Prepared], stop: asyncio.Event, c: Connection
@@ -168,18 +205,17 @@ class Worker:
                 self._publish(Changes(segments=frozenset({segment.session_id})))
 
     async def commit(self, session_id: SessionId, *, cause: str) -> bool:
-        """Commit a conversation now; False when there was nothing to commit."""
-        archive = await self._committer.begin(session_id, cause=cause)
-        if archive is not None:
-            while await self._run_job():
-                pass
-            return True
-        committed = await self._committer.fold(session_id, cause=cause)
-        if committed is None:
-            return False
-        self._tell(committed)
+        """Commit a conversation now, files and all; False when there was nothing to commit."""
+        committed = await self._commit(session_id, cause=cause)
         while await self._run_job():
             pass
+        return committed
+
+    async def _commit(self, session_id: SessionId, *, cause: str) -> bool:
+        """Commit a conversation in the store; jobs for its files wait in the queue."""
+        if await self._committer.commit(session_id, cause=cause) is None:
+            return False
+        self._publish(Changes(memory=frozenset({session_id}), conversations=True, status=True))
         return True
 
     async def _take_step(self, row: OutboxRow) -> None:
@@ -220,22 +256,30 @@ class Worker:
 
     async def _run_job(self) -> bool:
         """Run the oldest job that is due; False when there is none."""
-        job = await self._database.write(lambda c: queue.claim_job(c, self._owner, now=self._clock()))
-        if job is None:
-            return False
-        try:
-            if job.kind == queue.MEMORY_UPDATE:
-                self._tell(await self._committer.finish(job.session_id, int(job.payload["archive"])))
-            else:
-                await self._write_entries(job)
-        except (CoreError, OSError) as error:
-            text = _describe(error)
-            self._report(job.kind, text)
-            await self._database.write(lambda c: queue.postpone_job(c, job, error=text, now=self._clock()))
+        async with self._running_job:
+            job = await self._database.write(
+                lambda c: queue.claim_job(c, self._owner, now=self._clock()), repeatable=True
+            )
+            if job is None:
+                return False
+            try:
+                archived = await self._do(job)
+            except (CoreError, OSError) as error:
+                text = _describe(error)
+                self._report(job.kind, text)
+                await self._database.write(lambda c: queue.postpone_job(c, job, error=text, now=self._clock()))
+                return True
+            await self._database.write(partial(_finish_job, job, archived), repeatable=True)
+            self._report(job.kind, "")
             return True
-        await self._database.write(lambda c: queue.finish_job(c, job))
-        self._report(job.kind, "")
-        return True
+
+    async def _do(self, job: Job) -> int | None:
+        """Run a job; returns the number of the archive whose files it completed."""
+        if job.kind == queue.MEMORY_UPDATE:
+            archive = int(job.payload["archive"])
+            return archive if await self._committer.finish(job.session_id, archive) else None
+        await self._write_entries(job)
+        return None
 
     async def _write_entries(self, job: Job) -> None:
         """Put what the user said of themselves in some turns into MEMORY.md."""
@@ -244,10 +288,6 @@ class Worker:
         said = [Said(turn=row.turn, text=row.content, at=row.ts) for row in rows if row.role is Role.USER]
         if await self._keeper.add(said, at=self._clock()):
             self._publish(Changes(files=True))
-
-    def _tell(self, committed: Committed) -> None:
-        touched = frozenset({committed.session_id})
-        self._publish(Changes(memory=touched, conversations=True, status=True))
 
     def _report(self, step: str, text: str) -> None:
         if self.problems.get(step, "") != text:
@@ -259,6 +299,12 @@ def _release_leases(c: Connection) -> None:
     """End the leases of processes that no longer run."""
     outbox.release(c, _is_gone)
     queue.release(c, _is_gone)
+
+
+def _finish_job(job: Job, archived: int | None, c: Connection) -> None:
+    if archived is not None:
+        queue.set_archive_state(c, job.session_id, archived, "done")
+    queue.finish_job(c, job)
 
 
 def _describe(error: CoreError | OSError) -> str:

@@ -1,14 +1,16 @@
 """A commit: the window goes to an archive, what was noticed goes into Working Memory.
 
-Two phases (working-memory.md section 21). The first is short and ends in one transaction that
-moves the messages and queues the second; the second is a job, each step of which may be done
-again. The store is the truth; the archive's files are derived from it.
+Two phases (working-memory.md section 21). The first ends in one transaction that moves the
+messages, stores the next version and queues the second; the second is a job that writes the
+archive's other files, each step of which may be done again. The store is the truth; the files are
+derived from it.
 
 A commit that has nothing to archive (a short conversation) still folds the pending lines in:
 otherwise the memory of a short chat would stay pending for ever.
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -40,136 +42,140 @@ class Committed:
     archive: int | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """What a commit starts from."""
+
+    live: tuple[turns.LiveMessage, ...]
+    newest_archive: int
+    version: Version | None
+    pending: tuple[PendingLine, ...]
+    user_texts: tuple[str, ...]  # the user's words behind the pending lines
+    language: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Archive:
+    """An archive to be: its number, the messages that go and what its first files say."""
+
+    number: int
+    moved: tuple[MessageId, ...]
+    messages: tuple[turns.LiveMessage, ...]  # a copied question too
+    meta: dict[str, object]
+
+
 class Committer:
     """Commits conversations of one workspace; one commit of a conversation at a time."""
 
     def __init__(
-        self, database: Database, *, workspace: Path, clock: Callable[[], float], pool: Executor, tail_tokens: int
+        self,
+        database: Database,
+        *,
+        workspace: Path,
+        clock: Callable[[], float],
+        pool: Executor,
+        files: Executor,
+        tail_tokens: int,
     ) -> None:
         self._database = database
         self._workspace = workspace
         self._clock = clock
         self._pool = pool
+        self._files = files  # of two threads: a commit does not wait for the files of the one before
         self._tail_tokens = tail_tokens  # estimate that an automatic commit leaves live at most
         self._locks: dict[SessionId, asyncio.Lock] = {}
 
-    async def begin(self, session_id: SessionId, *, cause: str, keep: int = KEEP_RECENT) -> int | None:
-        """Phase 1: archive what lies outside the window; returns the archive's number, None if nothing does."""
-        async with self._lock(session_id):
-            live = await self._database.read(lambda c: turns.load_live(c, session_id))
-            split = split_messages(
-                [Splittable(id=m.id, role=m.role, tokens=m.tokens) for m in live], keep, self._tail_tokens
-            )
-            copied = set(split.copied_ids)
-            moved = [MessageId(int(i)) for i in split.archive_ids if i not in copied]
-            if not moved:
+    async def commit(self, session_id: SessionId, *, cause: str, keep: int = KEEP_RECENT) -> Committed | None:
+        """Archive what lies outside the window and fold the pending lines; None if there was neither.
+
+        The archive's first files are on disk before the one transaction that is the commit; `finish`,
+        which a job asks for, writes the others.
+        """
+        async with self._locks.setdefault(session_id, asyncio.Lock()):
+            held = await self._database.read(lambda c: _load_held(c, session_id))
+            archive = self._plan(session_id, held, cause=cause, keep=keep)
+            if archive is None and not held.pending:
                 return None
-            stored = await self._database.read(lambda c: queue.get_newest_archive(c, session_id))
-            number = 1 + max(stored, self._newest_folder(session_id))
-            archived = set(split.archive_ids)  # the copied question too
-            messages = [m for m in live if m.id in archived]
-            meta = {"cause": cause, "archived": moved, "copied": [int(i) for i in split.copied_ids], "keep": keep}
-            await self._in_pool(self._prepare, session_id, number, meta)
-            await self._in_pool(self._write_messages, session_id, number, messages)
-            await self._database.write(
-                lambda c: _move(c, session_id, number, moved, cause=cause, keep=keep, at=self._clock())
-            )
-            await self._in_pool(self._mark_ready, session_id, number, meta)
-            return number
+            at = self._clock()
+            loop = asyncio.get_running_loop()
+            folding = loop.run_in_executor(self._pool, _fold, held, cause, archive, at)
+            if archive is not None:  # the disk and the fold take their time together
+                await loop.run_in_executor(self._files, self._begin_files, session_id, archive)
+            version, asked = await folding
 
-    async def finish(self, session_id: SessionId, archive: int) -> Committed:
-        """Phase 2: fold the pending lines into a new version, then write the archive's files."""
-        async with self._lock(session_id):
-            cause = await self._database.read(lambda c: queue.get_archive_cause(c, session_id, archive))
-            done = await self._database.read(lambda c: memory_versions.has_archive(c, session_id, archive))
-            if not done:
-                await self._fold(session_id, cause=cause, archive=archive)
-            version, messages = await self._database.read(
-                lambda c: (memory_versions.get(c, session_id), turns.load_archived(c, session_id, archive))
-            )
-            assert version is not None
-            await self._in_pool(self._write_memory, session_id, archive, version, messages)
-            await self._database.write(lambda c: queue.set_archive_state(c, session_id, archive, "done"))
-            return Committed(session_id=session_id, version=version.number, archive=archive)
+            def store(c: Connection) -> bool:
+                if memory_versions.get_newest_number(c, session_id) != version.number - 1:
+                    return False  # another process was faster: what is left is committed when it is due
+                if archive is not None:
+                    _move(c, session_id, archive, cause=cause, keep=keep, at=at)
+                _add_version(c, session_id, version, held.pending, asked)
+                return True
 
-    async def fold(self, session_id: SessionId, *, cause: str) -> Committed | None:
-        """Fold pending lines into a new version without archiving; None when none are pending."""
-        async with self._lock(session_id):
-            number = await self._fold(session_id, cause=cause, archive=None)
-        return None if number is None else Committed(session_id=session_id, version=number, archive=None)
+            if not await self._database.write(store):
+                return None
+            return Committed(session_id=session_id, version=version.number, archive=archive.number if archive else None)
 
-    async def _fold(self, session_id: SessionId, *, cause: str, archive: int | None) -> int | None:
-        """Make the next version; returns its number, None when there is nothing to fold."""
-        before, pending, language, user_texts = await self._database.read(lambda c: _load_fold(c, session_id))
-        if not pending and archive is None:
-            return None
-        version, asked = await asyncio.get_running_loop().run_in_executor(
-            self._pool,
-            lambda: fold_pending(
-                before,
-                pending,
-                user_texts=user_texts,
-                language=language,
-                cause=cause,
-                archive=archive,
-                at=self._clock(),
-            ),
+    async def finish(self, session_id: SessionId, archive: int) -> bool:
+        """Write the files of an archive, again if need be; False if the store holds no version of it."""
+        made = await self._database.read(lambda c: _load_archive(c, session_id, archive))
+        if made is None:
+            return False
+        version, messages, meta = made
+        await asyncio.get_running_loop().run_in_executor(
+            self._files, self._finish_files, session_id, archive, version, messages, meta
         )
-        turns_covered = sorted({line.turn for line in pending})
+        return True
 
-        def store(c: Connection) -> None:
-            memory_versions.add(c, session_id, version, asked=asked)
-            memory_versions.drop_pending(c, pending)
-            if turns_covered:
-                queue.add_job(
-                    c,
-                    queue.MEMORY_FILES,
-                    session_id,
-                    {"turns": turns_covered},
-                    key=f"{queue.MEMORY_FILES}:{session_id}:{version.number}",
-                )
-
-        await self._database.write(store)
-        return version.number
-
-    def _lock(self, session_id: SessionId) -> asyncio.Lock:
-        return self._locks.setdefault(session_id, asyncio.Lock())
-
-    async def _in_pool(self, job: Callable[..., None], *args: object) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._pool, job, *args)
+    def _plan(self, session_id: SessionId, held: _Held, *, cause: str, keep: int) -> _Archive | None:
+        """Say what goes to the next archive; None if nothing does."""
+        split = split_messages(
+            [Splittable(id=m.id, role=m.role, tokens=m.tokens) for m in held.live], keep, self._tail_tokens
+        )
+        copied = set(split.copied_ids)
+        moved = tuple(MessageId(int(i)) for i in split.archive_ids if i not in copied)
+        if not moved:
+            return None
+        archived = set(split.archive_ids)
+        return _Archive(
+            number=1 + max(held.newest_archive, self._newest_folder(session_id)),
+            moved=moved,
+            messages=tuple(m for m in held.live if m.id in archived),
+            meta=_describe(cause, moved, [int(i) for i in split.copied_ids], keep),
+        )
 
     def _folder(self, session_id: SessionId, number: int) -> ArchiveFolder:
         return ArchiveFolder(self._workspace / "sessions" / session_id, number)
 
     def _newest_folder(self, session_id: SessionId) -> int:
         folder = self._workspace / "sessions" / session_id
-        numbers = [p.name.removeprefix("archive_") for p in folder.glob("archive_*")] if folder.is_dir() else []
+        names = os.listdir(folder) if folder.is_dir() else []
+        numbers = [name.removeprefix("archive_") for name in names if name.startswith("archive_")]
         return max((int(n) for n in numbers if n.isdigit()), default=0)
 
-    def _prepare(self, session_id: SessionId, number: int, meta: dict[str, object]) -> None:
-        folder = self._folder(session_id, number)
+    def _begin_files(self, session_id: SessionId, archive: _Archive) -> None:
+        folder = self._folder(session_id, archive.number)
         folder.make()
-        folder.write_json(archive_files.META, {**meta, "phase1": "preparing", "wm": "pending", "extraction": "pending"})
-
-    def _write_messages(self, session_id: SessionId, number: int, messages: Sequence[turns.LiveMessage]) -> None:
-        self._folder(session_id, number).write_lines(
-            archive_files.MESSAGES,
-            ({"id": m.id, "turn": m.turn, "role": m.role, "content": redact(m.text)} for m in messages),
+        folder.write_json(
+            archive_files.META, {**archive.meta, "phase1": "preparing", "wm": "pending", "extraction": "pending"}
         )
-        self._folder(session_id, number).sync()
+        _write_messages(folder, archive.messages)
+        folder.sync()
 
-    def _mark_ready(self, session_id: SessionId, number: int, meta: dict[str, object]) -> None:
-        folder = self._folder(session_id, number)
-        archive_files.write_atomically(folder.session / archive_files.META, f'{{"newest_archive": {number}}}\n')
-        folder.write_json(archive_files.META, {**meta, "phase1": "ready", "wm": "pending", "extraction": "pending"})
-
-    def _write_memory(self, session_id: SessionId, archive: int, version: Version, messages: Sequence[Message]) -> None:
+    def _finish_files(
+        self,
+        session_id: SessionId,
+        archive: int,
+        version: Version,
+        messages: Sequence[Message],
+        fallback: dict[str, object],
+    ) -> None:
         folder = self._folder(session_id, archive)
         folder.make()
         if not folder.exists(archive_files.MESSAGES):
-            self._write_messages(session_id, archive, [_as_live(message) for message in messages])
+            _write_messages(folder, [_as_live(message) for message in messages])
+        archive_files.write_atomically(folder.session / archive_files.META, f'{{"newest_archive": {archive}}}\n')
         meta = {
-            **folder.read_meta(),
+            **(folder.read_meta() or fallback),
             "phase1": "ready",
             "mode": "heuristics",
             "decisions": [{"section": d.section, "applied": d.applied, "reason": d.reason} for d in version.decisions],
@@ -180,7 +186,6 @@ class Committer:
         folder.write_json(archive_files.META, {**meta, "wm": "writing", "extraction": "pending"})
         folder.write(archive_files.OVERVIEW, version.document)
         folder.write(archive_files.ABSTRACT, make_abstract(version.document) + "\n")
-        folder.write_json(archive_files.META, {**meta, "wm": "complete", "extraction": "pending"})
         covers = sorted({message.turn for message in messages})
         folder.write_json(archive_files.DIFF, {"archive": archive, "covers": covers, "changes": []})
         folder.write_json(archive_files.META, {**meta, "wm": "complete", "extraction": "complete"})
@@ -196,33 +201,77 @@ def update_counters(c: Connection, session_id: SessionId, *, keep: int = KEEP_RE
     return counters.pending_tokens, counters.live_tokens
 
 
-def _load_fold(
-    c: Connection, session_id: SessionId
-) -> tuple[Version | None, tuple[PendingLine, ...], str, tuple[str, ...]]:
-    """Return the newest version, the lines that wait, the language, and the user's words behind them."""
+def _load_held(c: Connection, session_id: SessionId) -> _Held:
     pending = memory_versions.load_pending(c, session_id)
-    turns_covered = sorted({line.turn for line in pending})
-    texts = [text for turn in turns_covered for text in episodic.load_user_texts(c, session_id, first=turn, last=turn)]
-    language = conversations.load_language(c, session_id) or "en"
-    return memory_versions.get(c, session_id), pending, language, tuple(texts)
+    covered = sorted({line.turn for line in pending})
+    texts = [text for turn in covered for text in episodic.load_user_texts(c, session_id, first=turn, last=turn)]
+    return _Held(
+        live=turns.load_live(c, session_id),
+        newest_archive=queue.get_newest_archive(c, session_id),
+        version=memory_versions.get(c, session_id),
+        pending=pending,
+        user_texts=tuple(texts),
+        language=conversations.load_language(c, session_id) or "en",
+    )
 
 
-def _move(
-    c: Connection,
-    session_id: SessionId,
-    number: int,
-    message_ids: Sequence[MessageId],
-    *,
-    cause: str,
-    keep: int,
-    at: float,
-) -> None:
-    """The commit point: messages archived, counters rebuilt, phase 2 queued, all or nothing."""
+def _load_archive(
+    c: Connection, session_id: SessionId, archive: int
+) -> tuple[Version, tuple[Message, ...], dict[str, object]] | None:
+    """Return an archive's version, its messages and what its `.meta.json` begins with; None if it is gone."""
+    version = memory_versions.get_of_archive(c, session_id, archive)
+    if version is None:
+        return None
+    messages = turns.load_archived(c, session_id, archive)
+    cause = queue.get_archive_cause(c, session_id, archive)
+    return version, messages, _describe(cause, [message.id for message in messages], [], KEEP_RECENT)
+
+
+def _describe(cause: str, moved: Sequence[MessageId], copied: Sequence[int], keep: int) -> dict[str, object]:
+    """Return what an archive's `.meta.json` says from the start."""
+    return {"cause": cause, "archived": list(moved), "copied": list(copied), "keep": keep}
+
+
+def _fold(held: _Held, cause: str, archive: _Archive | None, at: float) -> tuple[Version, dict[str, object]]:
+    """Make the next version."""
+    return fold_pending(
+        held.version,
+        held.pending,
+        user_texts=held.user_texts,
+        language=held.language,
+        cause=cause,
+        archive=archive.number if archive else None,
+        at=at,
+    )
+
+
+def _move(c: Connection, session_id: SessionId, archive: _Archive, *, cause: str, keep: int, at: float) -> None:
+    """Archive messages, rebuild the counters and queue phase 2."""
+    number = archive.number
     queue.add_archive(c, session_id, number, cause=cause, at=at)
-    turns.archive_messages(c, message_ids, number)
+    turns.archive_messages(c, archive.moved, number)
     update_counters(c, session_id, keep=keep)
     queue.add_job(
         c, queue.MEMORY_UPDATE, session_id, {"archive": number}, key=f"{queue.MEMORY_UPDATE}:{session_id}:{number}"
+    )
+
+
+def _add_version(
+    c: Connection, session_id: SessionId, version: Version, pending: Sequence[PendingLine], asked: object
+) -> None:
+    """Store a version in the place of the lines that waited for it, and queue what lasts of them for MEMORY.md."""
+    memory_versions.add(c, session_id, version, asked=asked)
+    memory_versions.drop_pending(c, pending)
+    covered = sorted({line.turn for line in pending})
+    if covered:
+        key = f"{queue.MEMORY_FILES}:{session_id}:{version.number}"
+        queue.add_job(c, queue.MEMORY_FILES, session_id, {"turns": covered}, key=key)
+
+
+def _write_messages(folder: ArchiveFolder, messages: Sequence[turns.LiveMessage]) -> None:
+    folder.write_lines(
+        archive_files.MESSAGES,
+        ({"id": m.id, "turn": m.turn, "role": m.role, "content": redact(m.text)} for m in messages),
     )
 
 

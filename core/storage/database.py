@@ -43,9 +43,13 @@ class Database:
         """
         await self._run(self._open)
 
-    async def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one immediate transaction on the database thread."""
-        return await self._run(lambda: self._in_transaction(work))
+    async def write(self, work: Callable[[Connection], T], *, repeatable: bool = False) -> T:
+        """Run `work` in one immediate transaction on the database thread.
+
+        When this returns the disk has it. A `repeatable` write need not wait for that: a power cut may
+        take it back, whole and with all that came after it, and what it did is then done again.
+        """
+        return await self._run(lambda: self._in_transaction(work, repeatable=repeatable))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work`, which must not write, on the database thread."""
@@ -96,16 +100,22 @@ class Database:
             raise
         self._connection = connection
 
-    def _in_transaction(self, work: Callable[[Connection], T]) -> T:
+    def _in_transaction(self, work: Callable[[Connection], T], *, repeatable: bool = False) -> T:
         connection = self._connected()
-        connection.execute("BEGIN IMMEDIATE")
+        if repeatable:
+            connection.execute("PRAGMA synchronous=NORMAL")  # in WAL mode: commit without waiting for the disk
         try:
-            result = work(connection)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+        finally:
+            if repeatable:
+                connection.execute("PRAGMA synchronous=FULL")
         return result
 
     def _close(self) -> None:

@@ -66,18 +66,20 @@ def get(c: Connection, session_id: SessionId, number: int | None = None) -> Vers
     return _read_version(*row)
 
 
+def get_of_archive(c: Connection, session_id: SessionId, archive: int) -> Version | None:
+    """Return the version that was made with an archive."""
+    row = c.execute(
+        "SELECT version, created_at, cause, archive, document, lines_json, decisions_json, parked_json"
+        " FROM memory_versions WHERE session_id = ? AND archive = ? ORDER BY version DESC LIMIT 1",
+        (session_id, archive),
+    ).fetchone()
+    return None if row is None else _read_version(*row)
+
+
 def get_newest_number(c: Connection, session_id: SessionId) -> int:
     """Return the newest version's number, 0 where nothing was committed."""
     row = c.execute("SELECT max(version) FROM memory_versions WHERE session_id = ?", (session_id,)).fetchone()
     return int(row[0] or 0) if row else 0
-
-
-def has_archive(c: Connection, session_id: SessionId, archive: int) -> bool:
-    """Whether a version was made from this archive."""
-    row = c.execute(
-        "SELECT 1 FROM memory_versions WHERE session_id = ? AND archive = ?", (session_id, archive)
-    ).fetchone()
-    return row is not None
 
 
 def add_pending(

@@ -21,7 +21,9 @@ async def committed_desk(tmp_path, turn_count):
     database = Database(tmp_path / "store.db")
     await database.open()
     pool = ThreadPoolExecutor(1)
-    committer = Committer(database, workspace=tmp_path / "work", clock=lambda: 5000.0, pool=pool, tail_tokens=10_000)
+    committer = Committer(
+        database, workspace=tmp_path / "work", clock=lambda: 5000.0, pool=pool, files=pool, tail_tokens=10_000
+    )
 
     def fill(c):
         conversations.add(c, CHAT, at=0.0)
@@ -53,17 +55,17 @@ def test_the_window_moves_to_an_archive_and_its_files_are_complete(tmp_path):
     async def run():
         async with committed_desk(tmp_path, 12) as (database, committer):
             before = await database.read(live_ids)
-            number = await committer.begin(CHAT, cause="a test")
-            assert number == 1
+            done = await committer.commit(CHAT, cause="a test")
+            assert done is not None
+            assert (done.version, done.archive) == (1, 1)
             kept = await database.read(live_ids)
             archived = [m.id for m in await database.read(lambda c: turns.load_archived(c, CHAT, 1))]
             assert len(kept) == KEEP_RECENT
             assert archived + kept == before
             waiting, failed = await database.read(queue.count_jobs)
-            assert (waiting, failed) == (1, 0)
+            assert (waiting, failed) == (2, 0)  # the archive's files and MEMORY.md
 
-            done = await committer.finish(CHAT, number)
-            assert done.version == 1
+            assert await committer.finish(CHAT, 1)
             memory = await database.read(lambda c: view_memory(c, CHAT))
             facts = next(part for part in memory.sections if part.section is Section.FACTS)
             assert len(facts.lines) == 12
@@ -88,10 +90,12 @@ def test_the_window_moves_to_an_archive_and_its_files_are_complete(tmp_path):
 def test_doing_phase_two_again_changes_nothing(tmp_path):
     async def run():
         async with committed_desk(tmp_path, 12) as (database, committer):
-            number = await committer.begin(CHAT, cause="a test")
-            first = await committer.finish(CHAT, number)
-            again = await committer.finish(CHAT, number)
-            assert first == again
+            await committer.commit(CHAT, cause="a test")
+            await committer.finish(CHAT, 1)
+            folder = tmp_path / "work" / "sessions" / CHAT / "archive_001"
+            first = {path.name: path.read_text() for path in folder.iterdir()}
+            await committer.finish(CHAT, 1)
+            assert {path.name: path.read_text() for path in folder.iterdir()} == first
             assert await database.read(lambda c: memory_versions.get_newest_number(c, CHAT)) == 1
 
     asyncio.run(run())
@@ -100,12 +104,11 @@ def test_doing_phase_two_again_changes_nothing(tmp_path):
 def test_a_short_conversation_is_folded_without_an_archive(tmp_path):
     async def run():
         async with committed_desk(tmp_path, 3) as (database, committer):
-            assert await committer.begin(CHAT, cause="a test") is None
-            folded = await committer.fold(CHAT, cause="a test")
+            folded = await committer.commit(CHAT, cause="a test")
             assert folded is not None
             assert folded.archive is None
             assert len(await database.read(live_ids)) == 6
-            assert await committer.fold(CHAT, cause="again") is None
+            assert await committer.commit(CHAT, cause="again") is None
 
     asyncio.run(run())
 
@@ -113,12 +116,12 @@ def test_a_short_conversation_is_folded_without_an_archive(tmp_path):
 def test_lost_files_of_an_archive_are_made_again_from_the_store(tmp_path):
     async def run():
         async with committed_desk(tmp_path, 12) as (_, committer):
-            number = await committer.begin(CHAT, cause="a test")
+            await committer.commit(CHAT, cause="a test")
             folder = tmp_path / "work" / "sessions" / CHAT / "archive_001"
             for path in folder.iterdir():
                 path.unlink()
             folder.rmdir()
-            await committer.finish(CHAT, number)
+            await committer.finish(CHAT, 1)
             assert (folder / "messages.jsonl").read_text().count("\n") > 0
             assert (folder / ".done").exists()
 

@@ -86,9 +86,9 @@ def test_a_version_is_never_overwritten(write, chat):
 
 def test_the_archive_of_a_version_is_known(write, chat):
     store(write, chat, make(1, archive=4))
-    assert write(lambda c: memory_versions.has_archive(c, chat, 4)) is True
-    assert write(lambda c: memory_versions.has_archive(c, chat, 5)) is False
-    assert write(lambda c: memory_versions.has_archive(c, SessionId("other"), 4)) is False
+    assert write(lambda c: memory_versions.get_of_archive(c, chat, 4)) is not None
+    assert write(lambda c: memory_versions.get_of_archive(c, chat, 5)) is None
+    assert write(lambda c: memory_versions.get_of_archive(c, SessionId("other"), 4)) is None
 
 
 def test_pending_lines_wait_in_order_until_they_are_dropped(write, chat):
