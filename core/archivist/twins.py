@@ -11,7 +11,8 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -20,6 +21,7 @@ from core.model import Role, SessionId, TurnId
 Redact = Callable[[str], str]
 
 TWINS_FOLDER = PurePosixPath("memory_tree/content/episodic")
+SYNCS_AT_ONCE = 8
 STALE_TEMPORARY_S = 3600
 _FOLDER_CHARACTERS = 64
 _DIGEST_CHARACTERS = 12
@@ -99,26 +101,31 @@ def publish_twin(folder: Path, text: str, first_number: int) -> int:
     When this returns the file is on disk whole; a crash leaves no part of it under its final name.
     Raises `OSError` when the folder cannot be written.
     """
-    number = _publish_unsynced(folder, text, first_number)
+    data = text.encode("utf-8", "replace")
+    temporary = _write_temporary(folder, data)
+    try:
+        number = _give_name(folder, temporary, data, first_number)
+    finally:
+        temporary.unlink(missing_ok=True)
     _sync_folder(folder)
     return number
 
 
-def _publish_unsynced(folder: Path, text: str, first_number: int) -> int:
-    data = text.encode("utf-8", "replace")
+def _write_temporary(folder: Path, data: bytes) -> Path:
     temporary = folder / f".tmp-{os.urandom(8).hex()}"
     _write_new(temporary, data)
+    return temporary
+
+
+def _give_name(folder: Path, temporary: Path, data: bytes, first_number: int) -> int:
+    """Give a written twin the first free number from `first_number` on and return that."""
     number = first_number
-    try:
-        while True:
-            try:
-                _publish(temporary, folder / name_of(number), data)
-                break
-            except FileExistsError:
-                number += 1
-    finally:
-        temporary.unlink(missing_ok=True)
-    return number
+    while True:
+        try:
+            _publish(temporary, folder / name_of(number), data)
+            return number
+        except FileExistsError:
+            number += 1
 
 
 def sweep_temporaries(workspace: Path, now: float) -> int:
@@ -148,29 +155,62 @@ class TwinWriter:
 
         When this returns all are on disk, whole and under their names: the folders are synced once, at the end.
         """
-        paths = tuple(map(self._publish, twins))
+        paths = tuple(self._publish(twins))
         for folder in dict.fromkeys(path.parent.name for path in paths):
             _sync_folder(self._root / folder)
         return paths
 
-    def _publish(self, twin: Twin) -> PurePosixPath:
-        name = folder_name(twin.session_id, self._redact)
-        folder = self._root / name
-        with self._lock:
-            if name not in self._next:
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._next[name] = int(next_name(os.listdir(folder)).removesuffix(".md"))
-            first = self._next[name]
-            self._next[name] = first + 1
+    def _publish(self, twins: Sequence[Twin]) -> Iterator[PurePosixPath]:
+        names = {each: folder_name(each, self._redact) for each in {twin.session_id for twin in twins}}
+        folders = [names[twin.session_id] for twin in twins]
+        texts = [render_twin(twin).encode("utf-8", "replace") for twin in twins]
+        temporaries: list[Path] = []
         try:
-            number = _publish_unsynced(folder, render_twin(twin), first)
+            for name in dict.fromkeys(folders):
+                self._number(name)
+            _write_all([self._root / name for name in folders], texts, temporaries)
+            for name, temporary, data in zip(folders, temporaries, texts, strict=True):
+                yield TWINS_FOLDER / name / name_of(self._name(name, temporary, data))
         except OSError:
             with self._lock:
-                self._next.pop(name, None)  # the folder may be gone or read-only: look again next time
+                for name in folders:
+                    self._next.pop(name, None)  # the folder may be gone or read-only: look again next time
             raise
+        finally:
+            for temporary in temporaries:
+                temporary.unlink(missing_ok=True)
+
+    def _number(self, name: str) -> None:
+        """Make a folder and find its next number, once a process."""
+        with self._lock:
+            if name not in self._next:
+                folder = self._root / name
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._next[name] = int(next_name(os.listdir(folder)).removesuffix(".md"))
+
+    def _name(self, name: str, temporary: Path, data: bytes) -> int:
+        """Give a written twin its name, the next that is free."""
+        with self._lock:
+            first = self._next.get(name, 0)
+            self._next[name] = first + 1
+        number = _give_name(self._root / name, temporary, data, first)
         with self._lock:
             self._next[name] = max(self._next.get(name, 0), number + 1)
-        return TWINS_FOLDER / name / name_of(number)
+        return number
+
+
+def _write_all(folders: Sequence[Path], texts: Sequence[bytes], temporaries: list[Path]) -> None:
+    """Write each text under a temporary name of its own; the names are noted as they come to be."""
+    if len(texts) < 2:
+        temporaries += map(_write_temporary, folders, texts)
+        return
+    # syncs that wait together share the disk's journal: forty cost little more than one
+    with ThreadPoolExecutor(min(SYNCS_AT_ONCE, len(texts)), thread_name_prefix="twins") as pool:
+        started = [pool.submit(_write_temporary, folder, data) for folder, data in zip(folders, texts, strict=True)]
+    failures = [error for each in started if (error := each.exception()) is not None]
+    temporaries += [each.result() for each in started if each.exception() is None]
+    if failures:
+        raise failures[0]
 
 
 def _write_new(path: Path, data: bytes) -> None:
