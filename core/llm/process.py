@@ -139,6 +139,8 @@ class HostProcess:
             # `-m` finds our package from here, wherever the program was started.
             cwd=None if frozen else Path(__file__).resolve().parent.parent.parent,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            # a signal for the program's whole group (Ctrl+C, `timeout`) is for us to act on: we close it in order
+            start_new_session=True,
         ) as child:
             self._child = child
             stdin, stdout, stderr = child.stdin, child.stdout, child.stderr

@@ -124,6 +124,9 @@ class ChatModelSlot:
         )
         try:
             await host.start()
+        except asyncio.CancelledError:  # closed while it loads
+            await host.aclose()
+            raise
         except CoreError as error:
             self._set(ModelStatus(name=found.entry.name, phase=ModelPhase.FAILED, detail=str(error)))
             return

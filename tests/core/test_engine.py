@@ -294,3 +294,18 @@ def test_a_job_that_failed_for_good_is_tried_again_at_the_next_start(tmp_path):
             assert "allergic to peanuts" in memory.text
 
     asyncio.run(run())
+
+
+def test_waiting_in_a_process_without_the_loop_does_the_work(tmp_path):
+    async def run():
+        async with opened(tmp_path) as engine:
+            chat = await engine.create_conversation()
+        async with opened(tmp_path, exclusive=False) as engine:
+            await engine.send(chat.id, "My name is Ada and I live in Turin.")
+            while (await engine.load_messages(chat.id))[-1].status is MessageStatus.WAITING:
+                await asyncio.sleep(0)
+            await asyncio.wait_for(engine.wait_idle(), 20)
+            memory = await engine.load_working_memory(chat.id)
+            assert any("Ada" in line for line in lines(memory, Section.FACTS))
+
+    asyncio.run(run())

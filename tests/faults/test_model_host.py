@@ -240,3 +240,22 @@ def test_exit_codes_are_told_in_words(code, said):
 
 def test_windows_codes_are_told_in_words():
     assert "memory that is not its own" in explain_exit(0xC0000005 - (1 << 32) & 0xFFFFFFFF)
+
+
+def test_a_signal_for_the_programs_whole_group_is_not_for_the_model(tmp_path):
+    """Ctrl+C or `timeout`: the program closes its model in order, and none is said to have died."""
+    model = tmp_path / "m.gguf"
+    model.write_bytes(b"x")
+    script = f"import os; os.write(1, {READY}); os.read(0, 1)"
+
+    async def main():
+        host = ModelHost(model, command=[sys.executable, "-c", script])
+        await host.start()
+        try:
+            assert host.pid is not None
+            assert os.getpgid(host.pid) != os.getpgid(0)
+        finally:
+            await host.aclose()
+        assert host.status.phase is ModelPhase.READY
+
+    run_for_a_minute(main())

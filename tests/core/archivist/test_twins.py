@@ -134,3 +134,31 @@ def test_only_old_temporaries_of_ours_are_swept(tmp_path):
         os.utime(folder / name, (100_000 - age_s, 100_000 - age_s))
     assert sweep_temporaries(tmp_path, now=100_000.0) == 1
     assert sorted(os.listdir(folder)) == [".tmp-fedcba9876543210", ".tmp-mine.md", "000000.md"]
+
+
+def test_many_at_once_follow_each_other_in_order(tmp_path):
+    written = TwinWriter(tmp_path, str).write(
+        *(twin(text=f"text {n}") for n in range(30)), twin(text="b", session="s2")
+    )
+    assert [path.name for path in written] == [f"{n:06d}.md" for n in range(30)] + ["000000.md"]
+    assert all((tmp_path / path).read_text().endswith(f"\ntext {n}\n") for n, path in enumerate(written[:30]))
+    assert not list(tmp_path.rglob(".tmp-*"))
+
+
+def test_a_failure_leaves_no_part_of_a_batch_under_a_name_or_beside_it(tmp_path, monkeypatch):
+    writer = TwinWriter(tmp_path, str)
+    writer.write(twin())
+    fsync, calls = os.fsync, []
+
+    def fail_once(descriptor):
+        calls.append(descriptor)
+        if len(calls) == 3:
+            raise OSError(28, "No space left on device")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fail_once)
+    with pytest.raises(OSError, match="No space"):
+        writer.write(*(twin(text=f"text {n}") for n in range(5)))
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["000000.md"]
+    assert [path.name for path in writer.write(twin(), twin())] == ["000001.md", "000002.md"]

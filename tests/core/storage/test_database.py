@@ -67,6 +67,23 @@ def test_a_newer_schema_is_refused_with_both_versions_and_left_alone(tmp_path):
     connection.close()
 
 
+def test_only_a_repeatable_write_does_not_wait_for_the_disk(tmp_path):
+    async def run():
+        store = Database(tmp_path / "a.db")
+        await store.open()
+        try:
+            level = lambda c: c.pragma("synchronous")  # noqa: E731
+            assert await store.write(level) == 2  # FULL
+            assert await store.write(level, repeatable=True) == 1  # NORMAL
+            with pytest.raises(ZeroDivisionError):
+                await store.write(lambda c: 1 // 0, repeatable=True)
+            assert await store.write(level) == 2
+        finally:
+            await store.aclose()
+
+    asyncio.run(run())
+
+
 def test_a_step_that_fails_leaves_the_store_as_it_was(tmp_path, monkeypatch):
     path = tmp_path / "keepsake.db"
     use(path, add_conversation("a"))
