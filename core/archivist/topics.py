@@ -66,8 +66,10 @@ def summarise(texts: Sequence[str]) -> str:
     spoken = [sentence for text in texts for sentence in _sentences(text) if not is_acknowledgement(sentence)]
     if not spoken:
         return ""
-    said = [sentence for sentence in spoken if _says_something(sentence)] or spoken[:1]
+    said = [sentence for sentence in spoken if _says_something(sentence)]
+    said = said or [sentence for sentence in spoken if not _introduces(sentence)] or spoken[:1]
     told = [sentence for sentence in said if _reads_alone(sentence)] or said
+    told = [sentence for sentence in told if _is_own(sentence)] or told
     first, last = _trim(told[0]), _trim(told[-1])
     return first if fold(first) == fold(last) else f"{first}\n{last}"
 
@@ -197,8 +199,9 @@ def _compose(candidates: Sequence[_Candidate], joins: str) -> str:
     for other in candidates[1:]:
         if other.score < share * best.score or best.words > _LONG_NAME:
             break
-        weak = other.words == 1 and other.score < _PASSING
-        if best.words + other.words <= MAX_WORDS and not weak and not other.stems & best.stems:
+        if other.score < _PASSING:
+            break
+        if best.words + other.words <= MAX_WORDS and not other.stems & best.stems:
             simple = joins and not any(f" {joins} " in f" {part.text} " for part in (best, other))
             return f"{best.text} {joins} {other.text}" if simple else f"{best.text}, {other.text}"
     return best.text
@@ -337,13 +340,32 @@ def _reads_alone(sentence: str) -> bool:
     )
 
 
+def _introduces(sentence: str) -> bool:
+    folded = fold(sentence)
+    named = re.fullmatch(r"i(?:'m| am) \S+", folded.strip(" .!")) is not None
+    return named or any(phrase in folded for phrase in all_phrases("stopwords", "introductions"))
+
+
+def _is_own(sentence: str) -> bool:
+    """Say whether a sentence is about the user: that is what a summary is for."""
+    words = fold(sentence).split()
+    own = all_phrases("stopwords", "own")
+    return any(word in own for word in words) or any(is_cjk(phrase) and phrase in sentence for phrase in own)
+
+
+def _ends_opening(opening: str) -> bool:
+    return not opening.rstrip()[-1:].isalnum() and _reads_alone(opening)
+
+
 def _without_opening(sentence: str) -> str:
     """Leave out "Hello friend," and the like before what is told."""
     for grammar in load_grammars():
         if grammar.is_cjk == has_cjk(sentence) and grammar.language in ("en", "zh"):
             while lead := grammar.lead.match(fold_letters(sentence)):
-                if lead.end() in (0, len(sentence)) or not _reads_alone(sentence[: lead.end()]):
-                    break  # what is said to the other is no opening: "Thank you, …"
+                opening = sentence[: lead.end()]
+                links = fold(opening) in all_phrases("stopwords", "connectives")
+                if opening in ("", sentence) or not (links or _ends_opening(opening)):
+                    break  # part of what is told ("So much …"), or said to the other ("Thank you, …")
                 sentence = sentence[lead.end() :]
     return sentence[:1].upper() + sentence[1:]
 

@@ -128,6 +128,11 @@ def test_a_summary_is_never_longer_than_two_sentences_may_be(texts):
             ["Hello friend, my oven door squeaks badly.", "Thank you, that was very kind of you."],
             "My oven door squeaks badly.",
         ),
+        (["I'm Ines.", "But my bicycle chain keeps slipping."], "My bicycle chain keeps slipping."),
+        (
+            ["So much rain fell on our roof garden.", "The colours blend nicely."],
+            "So much rain fell on our roof garden.",
+        ),
         (["The choir rehearses on Mondays.", "Which songs would fit a choir?"], "The choir rehearses on Mondays."),
         (["你好，我的自行车刹车坏了。", "谢谢你的耐心解答。"], "我的自行车刹车坏了。"),
     ],
