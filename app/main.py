@@ -5,6 +5,7 @@ the first paint.
 """
 
 import asyncio
+import gc
 import json
 import logging
 import os
@@ -39,6 +40,9 @@ ENGINE_CLOSE_S = 10.0
 HARD_EXIT_S = 20.0  # a thread that will not end must not keep the program alive for ever
 PAINT_TIMEOUT_S = 5.0
 RAISE_TRIES, RAISE_PAUSE_S = 12, 0.25
+# How long another thread may keep the interpreter when the Qt thread wants it. The Qt thread gives it up and takes
+# it again several times an event, so Python's own 5 ms would add up to stalls that one sees.
+SWITCH_INTERVAL_S = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,7 @@ def process_age_s() -> float:
 
 def main(options: Options) -> int:
     """Run the program; returns its exit code."""
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     QApplication.setOrganizationName("Keepsake")
     QApplication.setApplicationName("Keepsake")
     QApplication.setDesktopFileName("keepsake")
@@ -155,6 +160,7 @@ class Program:
             log.info("store open after %.0f ms", process_age_s() * 1_000)
             self._first.listen()
             await loop.run_in_executor(self._pool, _warm_up)
+            gc.freeze()  # what is here stays: looking through all of it for garbage would stall the window for 40 ms
             desk = Desk(engine, self._window, self._state)
             await desk.start()
             self._window.hide_notice()

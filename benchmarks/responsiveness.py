@@ -1,12 +1,14 @@
 """How soon the window is there, and how long its event loop stalls while a reply streams.
 
-    python -m benchmarks.responsiveness [--runs N] [--no-stalls] [--json]
+    python -m benchmarks.responsiveness [--runs N] [--no-stalls] [--trace] [--json]
 
 `window_interactive_s`: from the start of the process to the first paint on an empty store, median
 of N runs on a warm machine; floor: an empty QMainWindow with the same Qt modules in a process of
 the same interpreter. `stall_p99_ms`, `stall_max_ms`: by how much the real window is late with a
 timer of one millisecond while the real model streams at full speed and memory follows; floor: the
-same window at rest beside a process that spins. Windows are shown under Xvfb where there is one.
+same window at rest beside a process that spins. `stall_own_…`: the same without the time that the Qt
+thread stood ready while other programs had the processors (Linux tells it). Windows are shown
+under Xvfb where there is one.
 """
 
 import argparse
@@ -92,22 +94,29 @@ def measure_start(folder: Path, environment: dict[str, str], runs: int) -> Measu
     return Measure(floor=median(floor_s), ours=median(ours_s))
 
 
-def measure_stalls(folder: Path, environment: dict[str, str]) -> dict[str, Measure]:
+def measure_stalls(folder: Path, environment: dict[str, str], *, trace: bool) -> dict[str, Measure]:
     """Run the real window with the real model; empty where it cannot be run."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.window_load", str(folder / "stalls")],
+        [sys.executable, "-m", "benchmarks.window_load", str(folder / "stalls"), *(["--trace"] if trace else [])],
         cwd=ROOT, env=environment, capture_output=True, text=True, timeout=WAIT_S, check=False,
     )  # fmt: skip
     if done.returncode or not done.stdout.strip():
         say(f"Skipped: the window under load did not end well: {done.stderr.strip()[-2000:]}")
         return {}
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    rest, busy = sorted(found["rest"]), sorted(found["busy"])
-    say(f"{len(busy)} ticks under load, {len(rest)} at rest; replies at {_list(found['tokens_per_s'])} tokens/s")
+    rest, busy = (sorted(late for late, _ in found[name]) for name in ("rest", "busy"))
+    own_rest, own_busy = (sorted(max(0.0, late - queued) for late, queued in found[name]) for name in ("rest", "busy"))
+    if trace:
+        say(done.stderr)
+    for reply in found["replies"]:
+        say(f"reply: {', '.join(f'{name} {value}' for name, value in reply.items())}")
+    say(f"{len(busy)} ticks under load, {len(rest)} at rest")
     say(f"worst under load, ms: {_list(busy[-8:])}")
     return {
         "stall_p99_ms": Measure(floor=_percentile(rest, 0.99), ours=_percentile(busy, 0.99)),
         "stall_max_ms": Measure(floor=rest[-1], ours=busy[-1]),
+        "stall_own_p99_ms": Measure(floor=_percentile(own_rest, 0.99), ours=_percentile(own_busy, 0.99)),
+        "stall_own_max_ms": Measure(floor=own_rest[-1], ours=own_busy[-1]),
     }
 
 
@@ -124,7 +133,7 @@ def run(args: argparse.Namespace, folder: Path) -> dict[str, Measure]:
     with open_screen(folder / "home") as environment:
         measures = {"window_interactive_s": measure_start(folder, environment, args.runs)}
         if args.stalls:
-            measures |= measure_stalls(folder, environment)
+            measures |= measure_stalls(folder, environment, trace=args.trace)
     return measures
 
 
@@ -133,6 +142,7 @@ def main() -> int:
     parser = make_parser(__doc__)
     parser.add_argument("--runs", type=int, default=5, help="starts of each window (default: 5)")
     parser.add_argument("--no-stalls", dest="stalls", action="store_false", help="measure the start only")
+    parser.add_argument("--trace", action="store_true", help="say what the longest stalls were made of")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="keepsake-window-", ignore_cleanup_errors=True) as folder:
         measures = run(args, Path(folder))

@@ -5,7 +5,7 @@ Relies on Pygments, imported at first use. The kinds are the keys of a theme's `
 
 from dataclasses import dataclass
 
-MAX_CODE_CHARS = 40_000  # longer code stays plain: lexing runs on the thread that paints
+MAX_CODE_CHARS = 16_000  # longer code stays plain: lexing runs on the thread that paints
 _KINDS = (
     ("Token.Comment", "comment"),
     ("Token.Keyword", "keyword"),

@@ -1,6 +1,7 @@
 """A code block in its own frame: language and Copy at the top right, colours once it is complete."""
 
 import math
+from bisect import bisect_right
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetricsF, QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextDocument, QWheelEvent
@@ -20,31 +21,32 @@ class _Colours(QSyntaxHighlighter):
         super().__init__(document)
         self._look = look
         self._spans: tuple[Span, ...] = ()
-        self._first = 0  # blocks come in order: no span before this one matters any more
+        self._ends: list[int] = []  # of the spans, ascending
+        self._forms: dict[str, QTextCharFormat] = {}
 
     def set_spans(self, spans: tuple[Span, ...]) -> None:
         """Colour the document anew."""
         self._spans = spans
-        self._first = 0
+        self._ends = [span.start + span.length for span in spans]
+        self._forms = {kind: self._make_form(kind) for kind in {span.kind for span in spans}}
         if spans:
             self.rehighlight()
 
     def highlightBlock(self, text: str) -> None:
         start = self.currentBlock().position()
         end = start + self.currentBlock().length()
-        if self._first < len(self._spans) and self._spans[self._first].start > start:
-            self._first = 0
-        while self._first < len(self._spans):
-            span = self._spans[self._first]
+        for i in range(bisect_right(self._ends, start), len(self._spans)):
+            span = self._spans[i]
             if span.start >= end:
                 return
-            form = QTextCharFormat()
-            form.setForeground(self._look.code_colour(span.kind))
-            form.setFontItalic(span.kind == "comment")
-            self.setFormat(max(0, span.start - start), span.length + min(0, span.start - start), form)
-            if span.start + span.length > end:
-                return  # goes on in the next line
-            self._first += 1
+            at = max(0, span.start - start)  # a span may come from the line above
+            self.setFormat(at, self._ends[i] - start - at, self._forms[span.kind])
+
+    def _make_form(self, kind: str) -> QTextCharFormat:
+        form = QTextCharFormat()
+        form.setForeground(self._look.code_colour(kind))
+        form.setFontItalic(kind == "comment")
+        return form
 
 
 class _CodeText(QPlainTextEdit):

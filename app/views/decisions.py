@@ -22,6 +22,7 @@ class DecisionNote(QFrame):
         super().__init__()
         self._look = look
         self._decisions: tuple[Decision, ...] = ()
+        self._given: tuple[tuple[Decision, ...], str] | None = None
         self._headline, self._reason = "", ""
         self._text = make_label("", "note-text", wrap=True)
         self._text.setTextFormat(Qt.TextFormat.RichText)
@@ -40,6 +41,9 @@ class DecisionNote(QFrame):
 
     def show_decisions(self, decisions: Sequence[Decision], cause: str) -> None:
         """Show what was decided, or nothing if no update has been made."""
+        if self._given == (tuple(decisions), cause):
+            return
+        self._given = (tuple(decisions), cause)
         headline, reason = guard_summary(decisions)
         if not headline and not reason and cause:
             reason = f"Last update: {cause[0].lower()}{cause[1:].rstrip('.')}."
@@ -50,7 +54,7 @@ class DecisionNote(QFrame):
         for label in (self._text, self._list):
             label.style().unpolish(label)
             label.style().polish(label)
-        self._list.setText("\n".join(_describe(d) for d in decisions))
+        self._list.setText(describe_all(decisions))
         self._write()
 
     def _write(self) -> None:
@@ -76,6 +80,19 @@ class DecisionNote(QFrame):
         px = self._look.px
         self._column.setContentsMargins(px(10), px(7), px(10), px(6))
         self._column.setSpacing(px(2))
+
+
+def describe_all(decisions: Sequence[Decision]) -> str:
+    """A line for every section that something happened to, and one for those left as they were."""
+    quiet = [d for d in decisions if d.applied == d.asked == "KEEP" and not (d.reason or _named(d))]
+    lines = [_describe(d) for d in decisions if d not in quiet]
+    if quiet:
+        lines.append(f"Left as they were: {', '.join(d.section.value for d in quiet)}.")
+    return "\n".join(lines)
+
+
+def _named(decision: Decision) -> tuple[str, ...]:
+    return (*decision.restored, *decision.carried, *decision.parked, *decision.skipped)
 
 
 def _describe(decision: Decision) -> str:

@@ -98,7 +98,10 @@ class LineRow(QFrame):
     def _show_evidence(self, line: MemoryLine) -> None:
         accent = self._look.theme.colours["accent"]
         shown = line.turns[-3:]
-        links = ", ".join(f'<a href="{turn}" style="color:{accent}; text-decoration:none">{turn}</a>' for turn in shown)
+        struck = "line-through" if line.state is LineState.REMOVED else "none"
+        links = ", ".join(
+            f'<a href="{turn}" style="color:{accent}; text-decoration:{struck}">{turn}</a>' for turn in shown
+        )
         more = "…, " if len(line.turns) > len(shown) else ""
         self._evidence.setText(f'<span style="color:{accent}">turn {more}</span>{links}' if links else "")
         self._evidence.setToolTip("Go to the turn this came from" if links else "")
@@ -171,9 +174,10 @@ class SectionCard(QFrame):
             if i == len(self._rows):
                 self._rows.append(row := LineRow(self._look))
                 row.turn_requested.connect(self.turn_requested)
-                self._lines.addWidget(row)
+                self._lines.addWidget(row)  # also shows it, later: `show` would lay all cards out once a row
+            elif self._rows[i].isHidden():
+                self._rows[i].show()
             self._rows[i].set_line(line, glow=glow and (line.text, line.state) not in known)
-            self._rows[i].show()
         for row in self._rows[len(section.lines) :]:
             row.hide()
         self._show_parked(section)
@@ -260,6 +264,8 @@ class MemoryTab(QWidget):
         self._footer = QWidget()
         self._footer_row = QHBoxLayout(self._footer)
         self._footer_row.addWidget(self._pending, 1)
+        self.newest_button = make_button("Show the newest", "small", self._on_newest)
+        self._footer_row.addWidget(self.newest_button)
         self._footer_row.addWidget(self.update_button)
 
     def show_memory(self, memory: WorkingMemory | None, now: float) -> None:
@@ -269,13 +275,16 @@ class MemoryTab(QWidget):
         if self._shown is not None and not (key and key[0] == self._shown[0]):
             self._message = ""
             self.area.verticalScrollBar().setValue(0)
+        was_live = self._memory is not None and self._memory.version == self._memory.newest
+        if self._memory is not None and memory is not None and memory.version > self._memory.version:
+            self._message = ""
         self._memory, self._shown = memory, key
         self.setUpdatesEnabled(False)
         live = memory is not None and memory.version == memory.newest
         given = {s.section: s for s in memory.sections} if memory else {}
         for section, card in self.cards.items():
             empty = MemorySection(section=section, lines=(), tokens=0)
-            card.set_section(given.get(section, empty), glow=same and live)
+            card.set_section(given.get(section, empty), glow=same and live and was_live)
         self._show_versions(memory, now)
         self.note.show_decisions(memory.decisions if memory else (), memory.cause if memory else "")
         self._show_footer()
@@ -323,10 +332,15 @@ class MemoryTab(QWidget):
             text = f"{count(lines, 'line')} pending, {'enters' if lines == 1 else 'enter'} with the next update"
         else:
             text = self._message
-        can_update = self._remember and live and bool(memory and (lines or memory.pending_tokens))
         self._pending.setText(text)
-        self.update_button.setVisible(can_update)
-        self._footer.setVisible(bool(text) or can_update)
+        self.update_button.setVisible(self._remember and live and lines > 0)
+        self.newest_button.setVisible(not live)
+        self._footer.setVisible(bool(text))
+
+    def _on_newest(self) -> None:
+        if self._memory is not None:
+            self.version_chosen.emit(self._memory.newest)
+            self.slider.setFocus()
 
     def _on_slider(self, value: int) -> None:
         self._version_label.setText(f"v{value}")
