@@ -32,7 +32,11 @@ def guard_facts(operation: Update | Append, old: str, parked: tuple[ParkedLine, 
         return add_facts(old, parked, fresh, skipped=left_out(operation.items, fresh))
     content = strip_sentinel(operation.content)
     old_items, new_items = item_texts(old), item_texts(content)
-    problem = _find_problem(old, content, len(old_items), len(new_items))
+    problem = _find_problem(strip_sentinel(old), content, len(old_items), len(new_items))
+    if problem and context.user_turns:
+        # what the user corrected does not count as lost
+        standing = [item for item in old_items if not is_corrected(item, new_items, context.user_turns)]
+        problem = _find_problem(add_items("", standing), content, len(standing), len(new_items))
     if problem:
         fresh = fresh_items(new_items, old, rejected=True)
         skipped = left_out(new_items, fresh)
@@ -49,7 +53,7 @@ def _find_problem(old: str, new: str, old_count: int, new_count: int) -> str:
             f"The update wanted to replace {count(old_count, 'fact')} by {new_count}, "
             "so the facts stay and only what is new was added."
         )
-    share = coverage(strip_sentinel(old), new)
+    share = coverage(old, new)
     if share is not None and share < LEAST_COVERAGE:
         return (
             f"The update kept only {int(share * 100)} % of the names, numbers and dates, "
