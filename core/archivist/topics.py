@@ -81,7 +81,8 @@ def _name_spaced(texts: Sequence[str], language: str) -> str:
         read = [leave_nouns(words, language) for words in _read_clauses(text, language)]
         messages.append([words for words, _ in read])
         mood = mood or next((felt for _, felt in read if felt), "")
-    scores = _score_words(messages, language)
+    opening = next((index for index, text in enumerate(texts) if not _introduces(text)), 0)
+    scores = _score_words(messages, language, opening)
     candidates = _join_repeats(
         _Candidate(
             " ".join(word.text for word in words),
@@ -119,8 +120,8 @@ def _introduced() -> re.Pattern[str]:
     return re.compile("|".join(sorted(all_phrases("stopwords", "introduced"))) or "(?!)")
 
 
-def _score_words(messages: Sequence[Sequence[Sequence[Word]]], language: str) -> dict[str, float]:
-    """Return what each content word is worth: the messages that hold it, early ones more, names more."""
+def _score_words(messages: Sequence[Sequence[Sequence[Word]]], language: str, opening: int = 0) -> dict[str, float]:
+    """Return what each content word is worth: the messages that hold it, the `opening` one more, names more."""
     scores: dict[str, float] = {}
     called: Counter[str] = Counter()  # how often a word stands alone in its clause, as a person addressed does
     for index, message in enumerate(messages):
@@ -129,7 +130,7 @@ def _score_words(messages: Sequence[Sequence[Sequence[Word]]], language: str) ->
             content = [word for word in clause if word.key]
             for word in content:
                 named = word is not clause[0] and word.text[0].isupper() and not word.text.isupper()
-                worth = (1.0 if word.key not in seen else 0.25) * (_EARLY if index == 0 else 1.0)
+                worth = (1.0 if word.key not in seen else 0.25) * (_EARLY if index == opening else 1.0)
                 extra = 0.3 if named and word.key not in seen else 0.0
                 if word.folded in words_of("weak", language):
                     worth *= _WEAK
@@ -341,6 +342,7 @@ def _reads_alone(sentence: str) -> bool:
 
 
 def _introduces(sentence: str) -> bool:
+    """Say whether somebody says their name in it."""
     folded = fold(sentence)
     named = re.fullmatch(r"i(?:'m| am) \S+", folded.strip(" .!")) is not None
     return named or any(phrase in folded for phrase in all_phrases("stopwords", "introductions"))

@@ -119,7 +119,7 @@ def _earlier(known: Known, lang: str, rules: Rules, state: StateRules, asked: st
     """Return what the user talked about in the turn before, for a request that names nothing."""
     if len(find_terms(asked)) > 1 or not known.recent:
         return ""
-    return _told([c for c in read_clauses(known.recent[-1]) if c.language == lang], rules, state)
+    return _told([c for c in read_clauses(known.recent[-1]) if c.language == lang], rules, state, _LEAST_AROUND)
 
 
 def _context(clauses: list[Clause], rules: Rules, state: StateRules, asked: str) -> str:

@@ -69,6 +69,15 @@ def test_a_name_has_two_parts_at_most():
     assert name_topic(["我喜欢种花、拉小提琴、骑车和看星星。"], "zh").count("、") <= 1
 
 
+def test_the_message_that_gives_a_name_does_not_set_the_topic():
+    texts = [
+        "My name is Noor and I keep a bakery stall.",
+        "I want to rebuild our flour mill.",
+        "The flour mill is old.",
+    ]
+    assert name_topic(texts, "en") == "Flour mill"
+
+
 def test_a_feeling_is_the_topic_where_nothing_else_is_named():
     assert name_topic(["I feel so lonely these days.", "I don't know why."], "en") == "Feeling lonely"
 
