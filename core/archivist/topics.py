@@ -369,7 +369,7 @@ def _without_opening(sentence: str) -> str:
                 if opening in ("", sentence) or not (links or _ends_opening(opening)):
                     break  # part of what is told ("So much …"), or said to the other ("Thank you, …")
                 sentence = sentence[lead.end() :]
-    return sentence[:1].upper() + sentence[1:]
+    return _capitalise(sentence)
 
 
 def _sentences(text: str) -> Iterator[str]:
