@@ -4,12 +4,14 @@ Pure but for `resources/rules/stopwords.*.toml`. What somebody does ("I attended
 ("is delicious") and how it is done ("slowly") names nothing; how the user feels does when nothing else is named.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
-from core.archivist.words import KNOWN_WORDS, cjk_run, fold, load_rules, phrases, stem
+from core.archivist.words import KNOWN_WORDS, all_phrases, cjk_run, fold, load_rules, phrases, stem
 
+_SELF = re.compile(r"I(?:['’]m| am) [A-Z]\w+[.!]*")  # the capital tells "I'm Ines" from "I'm lonely"
 _LONG_ENDING = 5  # shorter words in -ed, -ing, -ly are words of their own (bed, ring, fly)
 
 
@@ -119,6 +121,18 @@ def _is_content(word: Word, language: str) -> bool:
 
 def _empty(word: Word) -> Word:
     return replace(word, key="", links=False)
+
+
+def introduces(text: str) -> bool:
+    """Say whether somebody says their name in a clause or sentence."""
+    return _introduction().search(fold(text)) is not None or _SELF.fullmatch(text.strip()) is not None
+
+
+@cache
+def _introduction() -> re.Pattern[str]:
+    anywhere = sorted(map(re.escape, all_phrases("stopwords", "introductions")))
+    whole = sorted(rf"^(?:{phrase})[.!。！]*$" for phrase in all_phrases("stopwords", "introduced"))
+    return re.compile("|".join([*anywhere, *whole]) or "(?!)")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""A segment's topic in a few words, and its first and last sentence, taken from the user's texts.
+"""A segment's topic in a few words, taken from the user's texts.
 
 No model: words that come back and stand early name the topic; grammar, courtesy and words that fit
 any conversation (`resources/rules/stopwords.*.toml`) do not. Pure but for reading those files.
@@ -12,23 +12,18 @@ from dataclasses import dataclass
 from functools import cache
 
 from core.archivist.markers import hide_quoted, is_acknowledgement
-from core.archivist.topic_words import Word, leave_nouns, read_word, words_of
-from core.archivist.words import all_phrases, cjk_run, fold, is_cjk
-from core.text.clauses import fold as fold_letters
-from core.text.clauses import has_cjk, load_grammars
+from core.archivist.topic_words import Word, introduces, leave_nouns, read_word, words_of
+from core.archivist.words import cjk_run, fold
 
 MAX_WORDS = 6
 MAX_CJK_CHARACTERS = 14
-SUMMARY_CHARACTERS = 160  # of each of the two sentences
-_MAX_TEXT = 1_000  # characters read of one message: its topic is said early
+MAX_TEXT = 1_000  # characters read of one message: its topic is said early
 _URL = re.compile(r"\b(?:https?://|www\.)\S+")
 _CLAUSE_END = re.compile(
     r"[,;:!?()\[\]{}<>|/\"“”«»\n—–…。、，；：！？（）【】《》「」]+|\.(?!\w)|\s-+\s|'(?!\w)|(?<!\w)'"
 )
-_SENTENCE = re.compile(r"[^\n.!?…。！？]*(?:[.](?=\S)[^\n.!?…。！？]*)*[.!?…。！？]*")
 _TOKEN = re.compile(r"[^\W_](?:[\w'’+#-]|\.(?=[a-z\d]))*(?<!['’-])")
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
-_MARKUP = re.compile(r"^[\s#>*+-]+|\*\*|__")
 _CUED = 1.3  # what a phrase counts behind "about", "called" or "learn"
 _WEAK = 0.4  # what small talk counts
 _PASSING = 1.9  # a phrase worth less was said once, in passing
@@ -51,7 +46,7 @@ def name_topic(texts: Sequence[str], language: str = "") -> str:
 
     `language` ("en", "zh" …) chooses the words that name nothing; without it those of all languages.
     """
-    clean = [_URL.sub(" ", hide_quoted(text[:_MAX_TEXT], " | ")) for text in texts if not is_acknowledgement(text)]
+    clean = [_URL.sub(" ", hide_quoted(text[:MAX_TEXT], " | ")) for text in texts if not is_acknowledgement(text)]
     characters = sum(len(run) for text in clean for run in cjk_run().findall(text))
     letters = sum(len(word) for text in clean for word in re.findall(r"[^\W\d_]+", cjk_run().sub(" ", text)))
     # A Chinese character says as much as three letters.
@@ -61,19 +56,6 @@ def name_topic(texts: Sequence[str], language: str = "") -> str:
     return _name_spaced(clean, language)
 
 
-def summarise(texts: Sequence[str]) -> str:
-    """Return the first and the last sentence that say something, each cut at 160 characters."""
-    spoken = [sentence for text in texts for sentence in _sentences(text) if not is_acknowledgement(sentence)]
-    if not spoken:
-        return ""
-    said = [sentence for sentence in spoken if _says_something(sentence)]
-    said = said or [sentence for sentence in spoken if not _introduces(sentence)] or spoken[:1]
-    told = [sentence for sentence in said if _reads_alone(sentence)] or said
-    told = [sentence for sentence in told if _is_own(sentence)] or told
-    first, last = _trim(told[0]), _trim(told[-1])
-    return first if fold(first) == fold(last) else f"{first}\n{last}"
-
-
 def _name_spaced(texts: Sequence[str], language: str) -> str:
     messages: list[list[list[Word]]] = []
     mood = ""
@@ -81,7 +63,7 @@ def _name_spaced(texts: Sequence[str], language: str) -> str:
         read = [leave_nouns(words, language) for words in _read_clauses(text, language)]
         messages.append([words for words, _ in read])
         mood = mood or next((felt for _, felt in read if felt), "")
-    opening = next((index for index, text in enumerate(texts) if not _introduces(text)), 0)
+    opening = next((index for index, text in enumerate(texts) if not introduces(text)), 0)
     scores = _score_words(messages, language, opening)
     candidates = _join_repeats(
         _Candidate(
@@ -96,8 +78,8 @@ def _name_spaced(texts: Sequence[str], language: str) -> str:
     )
     feeling = next(iter(words_of("feeling", language)), "") if mood else ""
     if feeling and (not candidates or candidates[0].score < _PASSING):
-        return f"{_capitalise(feeling)} {mood}"
-    return _capitalise(_compose(candidates, next(iter(words_of("joins", language)), "")))
+        return f"{capitalise(feeling)} {mood}"
+    return capitalise(_compose(candidates, next(iter(words_of("joins", language)), "")))
 
 
 def _read_clauses(text: str, language: str) -> Iterator[list[Word]]:
@@ -107,17 +89,9 @@ def _read_clauses(text: str, language: str) -> Iterator[list[Word]]:
 
 def _clauses(text: str) -> Iterator[str]:
     """Yield the clauses that may name a topic: not those in which somebody says their name."""
-    introductions = all_phrases("stopwords", "introductions")
     for clause in _CLAUSE_END.split(text):
-        folded = fold(clause)
-        if not any(phrase in folded for phrase in introductions) and not _introduced().fullmatch(folded):
+        if not introduces(clause):
             yield clause
-
-
-@cache
-def _introduced() -> re.Pattern[str]:
-    """Whole clauses that name a person ("我是陈阳")."""
-    return re.compile("|".join(sorted(all_phrases("stopwords", "introduced"))) or "(?!)")
 
 
 def _score_words(messages: Sequence[Sequence[Sequence[Word]]], language: str, opening: int = 0) -> dict[str, float]:
@@ -208,7 +182,7 @@ def _compose(candidates: Sequence[_Candidate], joins: str) -> str:
     return best.text
 
 
-def _capitalise(name: str) -> str:
+def capitalise(name: str) -> str:
     """Open with a capital unless the first word is a name in a spelling of its own (iPhone, retry.py)."""
     first = name.split(" ", 1)[0].rstrip(",")
     return name[:1].upper() + name[1:] if first.replace("-", "").isalpha() and first.islower() else name
@@ -318,70 +292,8 @@ def _breaks(language: str) -> re.Pattern[str]:
     return re.compile("|".join([*map(re.escape, known), _HIRAGANA.pattern]))
 
 
-def _says_something(sentence: str) -> bool:
+def says_something(sentence: str) -> bool:
+    """Say whether a sentence holds enough words that may name a topic."""
     words = sum(read_word(word, "").key != "" for clause in _clauses(sentence) for word in _TOKEN.findall(clause))
     language = "ja" if _HIRAGANA.search(sentence) else "zh"
     return words >= 2 or sum(len(name) for name in _runs(sentence, language) if not name.isascii()) >= 4
-
-
-def _reads_alone(sentence: str) -> bool:
-    """Say whether a sentence tells something by itself: no question, nothing to the other's address, no "that …"."""
-    if sentence.endswith(("?", "？")):
-        return False
-    first, *others = fold(sentence).replace(",", "").split() or [""]
-    if first in all_phrases("stopwords", "pointing") or first in all_phrases("stopwords", "address"):
-        return False
-    if any(word.strip(".!?'\"") in all_phrases("stopwords", "address") for word in others):
-        return False
-    sentence = re.sub("[你您]好", "", sentence)  # greets, and is left out before what is told
-    return not any(
-        is_cjk(phrase) and (phrase in sentence if key == "address" else sentence.startswith(phrase))
-        for key in ("pointing", "address")
-        for phrase in all_phrases("stopwords", key)
-    )
-
-
-def _introduces(sentence: str) -> bool:
-    """Say whether somebody says their name in it."""
-    folded = fold(sentence)
-    named = re.fullmatch(r"i(?:'m| am) \S+", folded.strip(" .!")) is not None
-    return named or any(phrase in folded for phrase in all_phrases("stopwords", "introductions"))
-
-
-def _is_own(sentence: str) -> bool:
-    """Say whether a sentence is about the user: that is what a summary is for."""
-    words = fold(sentence).split()
-    own = all_phrases("stopwords", "own")
-    return any(word in own for word in words) or any(is_cjk(phrase) and phrase in sentence for phrase in own)
-
-
-def _ends_opening(opening: str) -> bool:
-    return not opening.rstrip()[-1:].isalnum() and _reads_alone(opening)
-
-
-def _without_opening(sentence: str) -> str:
-    """Leave out "Hello friend," and the like before what is told."""
-    for grammar in load_grammars():
-        if grammar.is_cjk == has_cjk(sentence) and grammar.language in ("en", "zh"):
-            while lead := grammar.lead.match(fold_letters(sentence)):
-                opening = sentence[: lead.end()]
-                links = fold(opening) in all_phrases("stopwords", "connectives")
-                if opening in ("", sentence) or not (links or _ends_opening(opening)):
-                    break  # part of what is told ("So much …"), or said to the other ("Thank you, …")
-                sentence = sentence[lead.end() :]
-    return _capitalise(sentence)
-
-
-def _sentences(text: str) -> Iterator[str]:
-    for match in _SENTENCE.finditer(hide_quoted(text[:_MAX_TEXT], "…", quotes=False)):
-        sentence = " ".join(_MARKUP.sub("", match.group().strip()).split())
-        if any(c.isalnum() for c in sentence):
-            yield _without_opening(sentence)
-
-
-def _trim(sentence: str) -> str:
-    if len(sentence) <= SUMMARY_CHARACTERS:
-        return sentence
-    cut = sentence[: SUMMARY_CHARACTERS - 1]
-    at_space = cut.rfind(" ")
-    return (cut[:at_space] if at_space > SUMMARY_CHARACTERS // 2 else cut).rstrip(" ,;:，、") + "…"

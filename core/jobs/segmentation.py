@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from core.archivist.boundaries import BoundaryRules, NewTurn, OpenSegment, find_boundary
 from core.archivist.drift import confirm_drift, pack_vector, update_centroid
-from core.archivist.topics import name_topic, summarise
+from core.archivist.summaries import summarise
+from core.archivist.topics import name_topic
 from core.model import BoundaryReason, SegmentId, SessionId, TurnId
 from core.storage import episodic, segments
 from core.storage.database import Connection

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.archivist.topics import name_topic, summarise
+from core.archivist.summaries import summarise
+from core.archivist.topics import name_topic
 
 
 def test_an_english_topic_is_named_by_what_comes_back_in_its_own_spelling():
@@ -80,6 +81,7 @@ def test_the_message_that_gives_a_name_does_not_set_the_topic():
 
 def test_a_feeling_is_the_topic_where_nothing_else_is_named():
     assert name_topic(["I feel so lonely these days.", "I don't know why."], "en") == "Feeling lonely"
+    assert name_topic(["I'm exhausted.", "I don't know why."], "en") == "Feeling exhausted"
 
 
 def test_who_speaks_is_no_topic_in_chinese():
