@@ -1,47 +1,65 @@
-"""Tokens a second through the model host, beside llama-cpp-python's own stream with the same settings.
+"""Tokens a second through the model host and through the whole app, beside llama-cpp-python's own stream.
 
-    python -m benchmarks.throughput [--json] [--rounds N] [--threads N] [--model FILE]
+    python -m benchmarks.throughput [--json] [--rounds N] [--threads N] [--no-app] [--model FILE]
 
-Both run in processes of their own that stay loaded; rounds alternate, and medians are compared. A round reads a
-prompt of some 400 tokens that is new from its first line on, then writes 96 tokens. Times are taken where the text
-arrives, so ours include the way between the processes. The floor's stream stays within its process.
+All have the same settings and prompts, and run in processes of their own that stay loaded. Each round runs them one
+after the other, in another order each time; medians are compared. A round reads a prompt of some 200 tokens, of
+which the system text is known from the round before, then writes 96 tokens.
+
+`tokens_per_s`: through the model host, taken where the text arrives, so with the way between the processes.
+`app_tokens_per_s`: through the window: from the first words' notice at a subscriber of the engine to the notice that
+the whole reply is stored, while the window shows it and saves it twice a second. `prompt_tokens_per_s`: of the host.
+`first_token_s`: from sending to the first words; ours is the app's, which also stores the message and counts tokens.
+The floor's stream stays within its process.
 """
 
+import argparse
 import asyncio
 import json
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from benchmarks.common import ROOT, Measure, make_parser, print_result, say
+from benchmarks.screen import open_screen
 from core.llm.host import ModelHost
 from core.llm.port import ChatMessage, GenerationEnd, GenerationPiece, GenerationRequest
 from core.llm.processors import choose_threads
+from core.model import MessageId, Role, TurnId
+from core.sessions.context import build_prompt, load_system_text
+from core.storage.turns import LiveMessage
 
 MODEL = ROOT / "resources" / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 CONTEXT_TOKENS = 4096
 NEW_TOKENS = 96
-TALE = "The lighthouse keeper counted the ships that passed in the night and wrote their names into a book. " * 18
+TALE = "The lighthouse keeper counted the ships that passed in the night and wrote their names into a book. " * 6
+SETTINGS = f"[models]\ncontext_tokens = {CONTEXT_TOKENS}\nmax_reply_tokens = {NEW_TOKENS}\ntemperature = 0.0\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
     """What one round took."""
 
-    prompt_tokens_per_s: float
+    first_s: float  # from sending to the first words
     tokens_per_s: float
 
 
+def _question(number: int) -> str:
+    return f"This is tale {number}. {TALE}\nTell it as a long story."
+
+
 def _messages(number: int) -> tuple[ChatMessage, ...]:
-    return (
-        ChatMessage("system", f"This is round {number}. You are a helpful assistant."),
-        ChatMessage("user", f"{TALE}\nTell this as a long story."),
-    )
+    """The prompt that the app makes of the question in a new conversation."""
+    live = LiveMessage(id=MessageId(1), turn=TurnId(1), role=Role.USER, text=_question(number), tokens=200)
+    system_text = load_system_text("en")
+    return build_prompt([live], system_text=system_text, document="", context_tokens=CONTEXT_TOKENS).messages
 
 
 def serve_floor(model: str, threads: int) -> None:
@@ -51,7 +69,7 @@ def serve_floor(model: str, threads: int) -> None:
     llama = Llama(model, n_ctx=CONTEXT_TOKENS, n_batch=512, n_threads=threads, n_threads_batch=threads, verbose=False)
     print("ready", flush=True)
     for line in sys.stdin:
-        messages = "".join(f"<|im_start|>{m.role}\n{m.text}<|im_end|>\n" for m in _messages(int(line)))
+        messages = "".join(f"<|im_start|>{m.role}\n{m.text}<|im_end|>\n" for m in _messages(json.loads(line)))
         started = time.perf_counter()
         arrivals: list[float] = []
         stream = llama.create_completion(
@@ -66,16 +84,18 @@ def serve_floor(model: str, threads: int) -> None:
         print(json.dumps([started, arrivals[0], arrivals[-1], len(arrivals)]), flush=True)
 
 
-class Floor:
-    """The floor's process, from outside."""
+class Child:
+    """A process that answers a line of JSON with a line of JSON."""
 
-    def __init__(self, model: Path, threads: int) -> None:
+    def __init__(self, *command: object, environment: Mapping[str, str] | None = None) -> None:
+        self._name = str(command[0])
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.throughput", "--floor", "--model", model, "--threads", str(threads)],
+            [sys.executable, "-m", *map(str, command)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,
+            env=environment,
         )
         self._read_line()
 
@@ -84,27 +104,37 @@ class Floor:
         assert output is not None
         line = output.readline()
         if not line:
-            raise SystemExit("the floor's process ended")
+            raise SystemExit(f"{self._name} ended")
         return line
 
-    def run(self, number: int, prompt_tokens: int) -> Round:
-        """Run one round."""
+    def ask(self, question: object) -> Any:
+        """Send one line, return the answer."""
         assert self._child.stdin is not None
-        self._child.stdin.write(f"{number}\n")
+        self._child.stdin.write(f"{json.dumps(question)}\n")
         self._child.stdin.flush()
-        started, first, last, pieces = json.loads(self._read_line())
-        return Round(prompt_tokens_per_s=prompt_tokens / (first - started), tokens_per_s=(pieces - 1) / (last - first))
+        return json.loads(self._read_line())
 
     def close(self) -> None:
         """End the process."""
-        if self._child.stdin is not None:
-            self._child.stdin.close()
-        self._child.wait(10)
-        if self._child.stdout is not None:
-            self._child.stdout.close()
+        self._child.communicate(timeout=30)
 
 
-async def _run_ours(host: ModelHost, number: int) -> tuple[Round, int]:
+def _run_floor(floor: Child, number: int) -> Round:
+    started, first, last, pieces = floor.ask(number)
+    return Round(first_s=first - started, tokens_per_s=(pieces - 1) / (last - first))
+
+
+def _run_app(app: Child, number: int) -> Round:
+    times = app.ask(_question(number))
+    if "length limit" not in times["note"]:
+        raise SystemExit("the app's reply ended before its limit, so its tokens are not known")
+    return Round(
+        first_s=times["first"] - times["sent"], tokens_per_s=(NEW_TOKENS - 1) / (times["stored"] - times["first"])
+    )
+
+
+async def _run_host(host: ModelHost, number: int) -> tuple[Round, int]:
+    """Run one round; also returns the tokens that were read."""
     request = GenerationRequest(messages=_messages(number), max_tokens=NEW_TOKENS, temperature=0.0)
     started = time.perf_counter()
     first = last = started
@@ -114,44 +144,81 @@ async def _run_ours(host: ModelHost, number: int) -> tuple[Round, int]:
             if isinstance(answer, GenerationPiece) and first == started:
                 first = last
     assert isinstance(answer, GenerationEnd)
-    new = Round(
-        prompt_tokens_per_s=(answer.prompt_tokens - answer.reused_tokens) / (first - started),
-        tokens_per_s=(answer.new_tokens - 1) / (last - first),
-    )
-    return new, answer.prompt_tokens
+    new = Round(first_s=first - started, tokens_per_s=(answer.new_tokens - 1) / (last - first))
+    return new, answer.prompt_tokens - answer.reused_tokens
 
 
-async def _compare(model: Path, threads: int, rounds: int) -> dict[str, Measure]:
-    host = ModelHost(model, context_tokens=CONTEXT_TOKENS, threads=threads)
-    floor = Floor(model, threads)
-    floors, ours = [], []
+async def _compare(host: ModelHost, floor: Child, app: Child | None, rounds: int) -> dict[str, Measure]:
+    found: dict[str, list[Round]] = {"floor": [], "host": [], "app": []}
+    read_tokens = 0
+
+    async def run_host(number: int) -> Round:
+        nonlocal read_tokens
+        result, read_tokens = await _run_host(host, number)
+        return result
+
+    async def in_thread(run: Callable[[Child, int], Round], child: Child, number: int) -> Round:
+        return await asyncio.to_thread(run, child, number)
+
+    runs: dict[str, Callable[[int], Awaitable[Round]]] = {
+        "floor": lambda number: in_thread(_run_floor, floor, number),
+        "host": run_host,
+    }
+    if app is not None:
+        runs["app"] = lambda number: in_thread(_run_app, app, number)
+    names = list(runs)
+    for number in range(rounds + 1):
+        names = names[1:] + names[:1]
+        took = {name: await runs[name](number) for name in names}
+        say(f"round {number}, tokens/s: " + ", ".join(f"{name} {took[name].tokens_per_s:.1f}" for name in runs))
+        if number:  # the first one warms up
+            for name in runs:
+                found[name].append(took[name])
+    return _summarize(found, read_tokens)
+
+
+def _summarize(found: Mapping[str, Sequence[Round]], read_tokens: int) -> dict[str, Measure]:
+    speed = {who: statistics.median(r.tokens_per_s for r in rounds) for who, rounds in found.items() if rounds}
+    first_s = {who: statistics.median(r.first_s for r in rounds) for who, rounds in found.items() if rounds}
+    measures = {"tokens_per_s": Measure(floor=speed["floor"], ours=speed["host"])}
+    if "app" in speed:
+        floor, ours = speed["floor"], speed["app"]
+        measures["app_tokens_per_s"] = Measure(floor=floor, ours=ours)
+        pairs = zip(found["floor"], found["app"], strict=True)
+        ratio = statistics.median(app.tokens_per_s / raw.tokens_per_s for raw, app in pairs)
+        say(f"app to floor: {ours / floor:.3f} of the medians, {ratio:.3f} as the median of the rounds' ratios")
+        measures["first_token_s"] = Measure(floor=first_s["floor"], ours=first_s["app"])
+    measures["prompt_tokens_per_s"] = Measure(floor=read_tokens / first_s["floor"], ours=read_tokens / first_s["host"])
+    return measures
+
+
+async def _measure(options: argparse.Namespace, folder: Path, environment: Mapping[str, str]) -> dict[str, Measure]:
+    host = ModelHost(options.model, context_tokens=CONTEXT_TOKENS, threads=options.threads)
+    floor = Child(
+        "benchmarks.throughput", "--floor", "--model", options.model, "--threads", options.threads
+    )  # fmt: skip
+    app = None
     try:
+        if options.app and options.model == MODEL:
+            (folder / "data").mkdir()
+            (folder / "data" / "settings.toml").write_text(f"{SETTINGS}threads = {options.threads}\n", encoding="utf-8")
+            app = Child("benchmarks.app_rounds", folder / "data", environment=environment)
         await host.start()
-        for number in range(rounds + 1):
-            mine, prompt_tokens = await _run_ours(host, number)
-            theirs = floor.run(number, prompt_tokens)
-            say(f"round {number}: floor {theirs.tokens_per_s:.1f}, ours {mine.tokens_per_s:.1f} tokens/s")
-            if number:  # the first one warms up
-                floors.append(theirs)
-                ours.append(mine)
+        return await _compare(host, floor, app, options.rounds)
     finally:
         floor.close()
+        if app is not None:
+            app.close()
         await host.aclose()
-    return {
-        name: Measure(
-            floor=statistics.median(getattr(item, name) for item in floors),
-            ours=statistics.median(getattr(item, name) for item in ours),
-        )
-        for name in ("tokens_per_s", "prompt_tokens_per_s")
-    }
 
 
 def main() -> None:
     """Run the benchmark."""
     parser = make_parser(__doc__)
     parser.add_argument("--model", type=Path, default=MODEL)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--threads", type=int, default=choose_threads(), help="default: as the program chooses")
+    parser.add_argument("--no-app", dest="app", action="store_false", help="measure the model host only")
     parser.add_argument("--floor", action="store_true", help="be the floor's process (for internal use)")
     options = parser.parse_args()
     if options.floor:
@@ -159,7 +226,12 @@ def main() -> None:
         return
     if not options.model.is_file():
         raise SystemExit(f"{options.model} is not there; packaging/set-up.sh brings it")
-    print_result(asyncio.run(_compare(options.model, options.threads, options.rounds)), json_only=options.json)
+    with (
+        tempfile.TemporaryDirectory(prefix="keepsake-speed-", ignore_cleanup_errors=True) as folder,
+        open_screen(Path(folder) / "home") as environment,
+    ):
+        measures = asyncio.run(_measure(options, Path(folder), environment))
+    print_result(measures, json_only=options.json)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ async def measure(
     """Rest, then stream; returns the lateness of both in ms, the replies' speeds and what was in them."""
     del text
     deadline = time.monotonic() + LIMIT_S
-    await _wait_for_model(desk, deadline)
+    await wait_for_model(desk, deadline)
     heartbeat = Heartbeat(trace=trace)
     spinning = _start_spinning()
     try:
@@ -136,7 +136,8 @@ def _start_spinning() -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", "while True: pass"])
 
 
-async def _wait_for_model(desk: Desk, deadline: float) -> None:
+async def wait_for_model(desk: Desk, deadline: float) -> None:
+    """Return when the model is ready; raise `SmokeError` if it cannot be, or is not by the deadline."""
     while desk.engine.model_status.phase is not ModelPhase.READY:
         if desk.engine.model_status.phase in (ModelPhase.ABSENT, ModelPhase.FAILED) or time.monotonic() > deadline:
             raise SmokeError(f"The model is not ready: {desk.engine.model_status.detail}")
