@@ -64,10 +64,10 @@ def _describe_segment(segment: Segment) -> Text:
     elif segment.opened_by is not None:
         why = REASONS[segment.opened_by]
     text = Text(f"  turns {segment.first_turn}\N{EN DASH}{segment.last_turn}  ", style="dim")
-    text.append(segment.title or "(no topic)", style="bold")
+    text.append(segment.title or "Small talk", style="bold")
     text.append(f"  began: {why}", style="dim")
     if segment.summary:
-        text.append(f"\n    {segment.summary}")
+        text.append("".join(f"\n    {line}" for line in segment.summary.splitlines()))
     return text
 
 
