@@ -158,13 +158,13 @@ class Program:
         try:
             await engine.open()
             log.info("store open after %.0f ms", process_age_s() * 1_000)
+            engine.start_model()  # in a process of its own, beside what the window still needs
             self._first.listen()
             await loop.run_in_executor(self._pool, _warm_up)
             gc.freeze()  # what is here stays: looking through all of it for garbage would stall the window for 40 ms
             desk = Desk(engine, self._window, self._state)
             await desk.start()
             self._window.hide_notice()
-            engine.start_model()
             if self._options.smoke is not None:
                 return await self._run_smoke(desk, self._options.smoke)
             await self._closed.wait()

@@ -58,7 +58,24 @@ async def _answer(desk: Desk, window: MainWindow, question: str) -> dict[str, ob
     if watch.text.strip() != reply.text:
         raise RuntimeError("the pieces are not the stored reply")
     await desk.engine.wait_idle()
-    return {"sent": sent_s, "first": watch.first_s, "stored": watch.stored_s, "note": reply.note}
+    return {"sent": sent_s, "first": watch.first_s, "stored": watch.stored_s, "note": reply.note, "text": reply.text}
+
+
+async def answer_cold(desk: Desk, window: MainWindow, text: str, *, window_ms: int) -> dict[str, object]:
+    """Send at once, while the model still loads; print when the first words are there."""
+    session = await desk.list.create()
+    first = asyncio.Event()
+    unsubscribe = desk.engine.subscribe(lambda changes: first.set() if changes.reply is not None else None)
+    try:
+        sent_s = time.perf_counter()
+        window.chat.composer.set_text(text)
+        window.chat.composer.entry.submitted.emit()
+        await asyncio.wait_for(first.wait(), LIMIT_S)
+        print(json.dumps({"window_ms": window_ms, "waited_s": time.perf_counter() - sent_s}), flush=True)
+    finally:
+        unsubscribe()
+    await desk.engine.stop_reply(session)
+    return {"window_ms": window_ms}
 
 
 async def serve(desk: Desk, window: MainWindow, text: str, *, window_ms: int) -> dict[str, object]:
@@ -76,10 +93,11 @@ def main() -> int:
     """Run the window on a data folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", help="the data folder; made if it is not there")
+    parser.add_argument("--cold", metavar="TEXT", help="answer TEXT while the model loads, then end")
     args = parser.parse_args()
-    vars(app.main)["run_smoke"] = serve
+    vars(app.main)["run_smoke"] = serve if args.cold is None else answer_cold
     resources = Path(app.main.__file__).resolve().parent.parent / "resources"
-    return app.main.main(app.main.Options(resources=resources, data_dir=args.folder, smoke="-"))
+    return app.main.main(app.main.Options(resources=resources, data_dir=args.folder, smoke=args.cold or "-"))
 
 
 if __name__ == "__main__":

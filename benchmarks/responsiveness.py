@@ -4,7 +4,9 @@
 
 `window_interactive_s`: from the start of the process to the first paint on an empty store, median
 of N runs on a warm machine; floor: an empty QMainWindow with the same Qt modules in a process of
-the same interpreter. `stall_p99_ms`, `stall_max_ms`: by how much the real window is late with a
+the same interpreter. `cold_first_words_s`: from the start of the process to the first words of the answer to a
+message that is sent as soon as the store is open; floor: llama-cpp-python loads and answers the same
+prompt in a process of its own. `stall_p99_ms`, `stall_max_ms`: by how much the real window is late with a
 timer of one millisecond while the real model streams at full speed and memory follows; floor: the
 same window at rest beside a process that spins. `stall_own_…`: the same without the time that the Qt
 thread stood ready while other programs had the processors (Linux tells it). Windows are shown
@@ -25,6 +27,9 @@ from typing import Any
 
 from benchmarks.common import ROOT, Measure, make_parser, print_result, say
 from benchmarks.screen import open_screen
+from benchmarks.throughput import MODEL
+from core.llm.processors import choose_threads
+from core.sessions.context import load_system_text
 
 WAIT_S = 240.0
 EMPTY_WINDOW = """
@@ -46,6 +51,17 @@ window.resize(1280, 800)
 window.show()
 app.exec()
 """
+
+
+RAW_ANSWER = """
+import json, sys
+from llama_cpp import Llama
+
+llama = Llama(sys.argv[1], n_ctx=4096, n_threads=int(sys.argv[2]), n_threads_batch=int(sys.argv[2]), verbose=False)
+for _ in llama.create_completion(sys.argv[3], max_tokens=1, stream=True):
+    print(json.dumps({"window_ms": 0}), flush=True)
+"""
+FIRST_MESSAGE = "Hello! What can you do for me?"
 
 
 def find_qt_modules() -> list[str]:
@@ -94,6 +110,22 @@ def measure_start(folder: Path, environment: dict[str, str], runs: int) -> Measu
     return Measure(floor=median(floor_s), ours=median(ours_s))
 
 
+def measure_first_words(folder: Path, environment: dict[str, str], runs: int) -> dict[str, Measure]:
+    """Start the app on an empty store and send at once; empty without the model's file."""
+    if not MODEL.is_file():
+        say("Skipped: the first words need the chat model, which packaging/set-up.sh brings.")
+        return {}
+    prompt = f"<|im_start|>system\n{load_system_text('en')}<|im_end|>\n<|im_start|>user\n{FIRST_MESSAGE}<|im_end|>\n"
+    raw = [sys.executable, "-c", RAW_ANSWER, str(MODEL), str(choose_threads()), f"{prompt}<|im_start|>assistant\n"]
+    floor_s, ours_s = [], []
+    for number in range(runs):
+        ours = [sys.executable, "-m", "benchmarks.app_rounds", str(folder / f"cold {number}"), "--cold", FIRST_MESSAGE]
+        floor_s.append(start_window(raw, environment)[0])
+        ours_s.append(start_window(ours, environment)[0])
+    say(f"first words, s: floor {_list(floor_s)}; ours {_list(ours_s)}")
+    return {"cold_first_words_s": Measure(floor=median(floor_s), ours=median(ours_s))}
+
+
 def measure_stalls(folder: Path, environment: dict[str, str], *, trace: bool) -> dict[str, Measure]:
     """Run the real window with the real model; empty where it cannot be run."""
     done = subprocess.run(
@@ -132,6 +164,7 @@ def run(args: argparse.Namespace, folder: Path) -> dict[str, Measure]:
     """Measure the start, then the stalls."""
     with open_screen(folder / "home") as environment:
         measures = {"window_interactive_s": measure_start(folder, environment, args.runs)}
+        measures |= measure_first_words(folder, environment, args.runs)
         if args.stalls:
             measures |= measure_stalls(folder, environment, trace=args.trace)
     return measures

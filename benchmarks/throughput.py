@@ -52,7 +52,7 @@ class Round:
 
 
 def _question(number: int) -> str:
-    return f"This is tale {number}. {TALE}\nTell it as a long story."
+    return f"This is tale {number}. {TALE}\nTell it again as a very long story, with many more details."
 
 
 def _messages(number: int) -> tuple[ChatMessage, ...]:
@@ -63,13 +63,17 @@ def _messages(number: int) -> tuple[ChatMessage, ...]:
 
 
 def serve_floor(model: str, threads: int) -> None:
-    """Be the floor's process: a round for each line of stdin, its measures as a line of JSON."""
+    """Be the floor's process: for each number on stdin a round's measures, for each text its tokens, as JSON."""
     from llama_cpp import Llama
 
     llama = Llama(model, n_ctx=CONTEXT_TOKENS, n_batch=512, n_threads=threads, n_threads_batch=threads, verbose=False)
     print("ready", flush=True)
     for line in sys.stdin:
-        messages = "".join(f"<|im_start|>{m.role}\n{m.text}<|im_end|>\n" for m in _messages(json.loads(line)))
+        asked = json.loads(line)
+        if isinstance(asked, str):
+            print(len(llama.tokenize(asked.encode(), add_bos=False)), flush=True)
+            continue
+        messages = "".join(f"<|im_start|>{m.role}\n{m.text}<|im_end|>\n" for m in _messages(asked))
         started = time.perf_counter()
         arrivals: list[float] = []
         stream = llama.create_completion(
@@ -124,13 +128,10 @@ def _run_floor(floor: Child, number: int) -> Round:
     return Round(first_s=first - started, tokens_per_s=(pieces - 1) / (last - first))
 
 
-def _run_app(app: Child, number: int) -> Round:
+def _run_app(app: Child, floor: Child, number: int) -> Round:
     times = app.ask(_question(number))
-    if "length limit" not in times["note"]:
-        raise SystemExit("the app's reply ended before its limit, so its tokens are not known")
-    return Round(
-        first_s=times["first"] - times["sent"], tokens_per_s=(NEW_TOKENS - 1) / (times["stored"] - times["first"])
-    )
+    tokens = NEW_TOKENS if "length limit" in times["note"] else floor.ask(times["text"])
+    return Round(first_s=times["first"] - times["sent"], tokens_per_s=(tokens - 1) / (times["stored"] - times["first"]))
 
 
 async def _run_host(host: ModelHost, number: int) -> tuple[Round, int]:
@@ -157,15 +158,12 @@ async def _compare(host: ModelHost, floor: Child, app: Child | None, rounds: int
         result, read_tokens = await _run_host(host, number)
         return result
 
-    async def in_thread(run: Callable[[Child, int], Round], child: Child, number: int) -> Round:
-        return await asyncio.to_thread(run, child, number)
-
     runs: dict[str, Callable[[int], Awaitable[Round]]] = {
-        "floor": lambda number: in_thread(_run_floor, floor, number),
+        "floor": lambda number: asyncio.to_thread(_run_floor, floor, number),
         "host": run_host,
     }
     if app is not None:
-        runs["app"] = lambda number: in_thread(_run_app, app, number)
+        runs["app"] = lambda number: asyncio.to_thread(_run_app, app, floor, number)
     names = list(runs)
     for number in range(rounds + 1):
         names = names[1:] + names[:1]

@@ -1,8 +1,9 @@
 """Replies in progress: from a durable question to a stored answer.
 
-One task a conversation. Pieces are joined to at most 20 notices a second and what has arrived
-is saved every half second, so that a crash keeps all but the last words. However a reply ends
-(finished, stopped, failed, program closed), its turn is handed to the hook.
+One task a conversation. The first piece is published at once, those after it are joined to at
+most 20 notices a second, and what has arrived is saved every half second, so that a crash keeps
+all but the last words. However a reply ends (finished, stopped, failed, program closed), its turn
+is handed to the hook.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ class _Running:
     reply: Message
     text: str = ""
     unpublished: str = ""
-    timer: asyncio.TimerHandle | None = None
+    notice: asyncio.Handle | None = None  # the next one; None while nothing was published lately
     saved_at: float = 0.0
     answer: Answer | None = None
     end: GenerationEnd | None = None
@@ -126,9 +127,8 @@ class Replies:
                     continue
                 running.text += piece.text
                 running.unpublished += piece.text
-                if running.timer is None:
-                    loop = asyncio.get_running_loop()
-                    running.timer = loop.call_later(PUBLISH_EVERY_S, self._publish_piece, running)
+                if running.notice is None:
+                    running.notice = asyncio.get_running_loop().call_soon(self._publish_piece, running)
                 if self._clock() - running.saved_at >= SAVE_EVERY_S:
                     running.saved_at = self._clock()
                     await self._save(running.reply.id, running.text)
@@ -137,16 +137,19 @@ class Replies:
         await self._database.write(lambda c: turns.grow_reply(c, reply, text))
 
     def _publish_piece(self, running: _Running) -> None:
-        running.timer = None
+        if running.notice is not None:
+            running.notice.cancel()
+            running.notice = None
         text, running.unpublished = running.unpublished, ""
         if text:
+            running.notice = asyncio.get_running_loop().call_later(PUBLISH_EVERY_S, self._publish_piece, running)
             piece = ReplyPiece(session_id=running.reply.session_id, message_id=running.reply.id, text=text)
             self._publish(Changes(reply=piece))
 
     async def _store(self, running: _Running, status: MessageStatus, error: str | None) -> None:
-        if running.timer is not None:
-            running.timer.cancel()
         self._publish_piece(running)
+        if running.notice is not None:
+            running.notice.cancel()
         answer, end = running.answer, running.end
         note = answer.note if answer else ""
         if end is not None and end.finish_reason == "length":

@@ -10,7 +10,7 @@ from core.changes import Changes
 from core.errors import ModelError
 from core.llm.port import GenerationEnd, GenerationPiece
 from core.model import MessageStatus, Role, SessionId
-from core.sessions.replies import Answer, Replies
+from core.sessions.replies import PUBLISH_EVERY_S, Answer, Replies
 from core.sessions.transcript import begin_turn
 from core.storage import conversations, turns
 from core.storage.database import Database
@@ -33,12 +33,16 @@ class Desk:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.now = 1000.0
-        self.shown = ""
+        self.notices: list[str] = []
         self.hooked = 0
         self._noticed = asyncio.Event()
         self.replies = Replies(
             database, ask=self._ask, publish=self._publish, clock=lambda: self.now, finished=self._finished
         )
+
+    @property
+    def shown(self) -> str:
+        return "".join(self.notices)
 
     def script(self, pieces: AsyncGenerator[GenerationPiece | GenerationEnd, None]) -> None:
         self._pieces = pieces
@@ -48,7 +52,7 @@ class Desk:
 
     def _publish(self, changes: Changes) -> None:
         if changes.reply is not None:
-            self.shown += changes.reply.text
+            self.notices.append(changes.reply.text)
         self._noticed.set()
 
     def _finished(self) -> None:
@@ -177,5 +181,26 @@ def test_a_growing_reply_is_saved_while_it_grows(tmp_path):
             reply = await it.stored()
             assert (reply.text, reply.status) == ("first second ", MessageStatus.INTERRUPTED)
             await it.replies.aclose()
+
+    asyncio.run(run())
+
+
+def test_many_pieces_make_few_notices_and_the_first_comes_at_once(tmp_path):
+    async def pieces():
+        for _ in range(500):
+            yield GenerationPiece("word ")
+            await asyncio.sleep(0)
+        yield END
+
+    async def run():
+        async with desk(tmp_path) as it:
+            it.script(pieces())
+            began = asyncio.get_running_loop().time()
+            await it.ask()
+            await it.until(MessageStatus.COMPLETE)
+            took_s = asyncio.get_running_loop().time() - began
+            assert it.notices[0] == "word "
+            assert "".join(it.notices) == "word " * 500
+            assert len(it.notices) <= 2 + took_s / PUBLISH_EVERY_S
 
     asyncio.run(run())
