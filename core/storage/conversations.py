@@ -90,6 +90,7 @@ def rename(c: Connection, session_id: SessionId, title: str, *, by_user: bool) -
 
 
 def set_preview(c: Connection, session_id: SessionId, preview: str) -> None:
+    """Set the line under the title: the newest thing that was kept."""
     c.execute("UPDATE conversations SET preview = ? WHERE session_id = ?", (preview, session_id))
 
 
@@ -106,11 +107,11 @@ def set_deleted(c: Connection, session_id: SessionId, at: float | None) -> None:
     c.execute("UPDATE conversations SET deleted_at = ? WHERE session_id = ?", (at, session_id))
 
 
-def touch(c: Connection, session_id: SessionId, *, at: float, preview: str | None = None) -> None:
-    """Count a new turn, move the conversation up the list and, where given, show its first words there."""
+def touch(c: Connection, session_id: SessionId, *, at: float, preview: str = "") -> None:
+    """Count a new turn, move the conversation up the list; `preview` stands there until something is kept."""
     c.execute(
         "UPDATE conversations SET turn_count = turn_count + 1, updated_at = max(updated_at, ?),"
-        " preview = coalesce(?, preview) WHERE session_id = ?",
+        " preview = CASE preview WHEN '' THEN ? ELSE preview END WHERE session_id = ?",
         (at, preview, session_id),
     )
 
