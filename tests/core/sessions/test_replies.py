@@ -165,17 +165,20 @@ def test_a_growing_reply_is_saved_while_it_grows(tmp_path):
 
     async def run():
         async with desk(tmp_path) as it:
+            taken = asyncio.Event()
 
             async def pieces():
                 yield GenerationPiece("first ")
                 it.now += 0.6
                 yield GenerationPiece("second ")
+                taken.set()  # the next piece is asked for when this one is saved
                 await asyncio.Event().wait()
 
             it.script(pieces())
             await it.ask()
-            reply = await it.until(MessageStatus.STREAMING)
-            assert reply.text == "first second "
+            await asyncio.wait_for(taken.wait(), 5)
+            reply = await it.stored()
+            assert (reply.text, reply.status) == ("first second ", MessageStatus.STREAMING)
             cut = await it.database.write(turns.interrupt_unfinished)
             assert cut == 1
             reply = await it.stored()
