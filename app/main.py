@@ -26,6 +26,7 @@ from qasync import QEventLoop
 
 from app import instance, logs
 from app.desk import Desk
+from app.garbage import GarbageCollector
 from app.smoke import SmokeError, run_smoke
 from app.theme import Look, ThemeMode
 from app.windows.main_window import MainWindow
@@ -120,6 +121,7 @@ class Program:
         """Run until the window is closed; returns the exit code."""
         _catch_signals(self._window)
         await self._wait_for_paint()
+        collector = GarbageCollector(self._window)
         code = 0
         while not self._closed.is_set():
             self._retry.clear()
@@ -135,6 +137,7 @@ class Program:
             if self._options.smoke is not None and not self._smoked:
                 code = 1
         self._pool.shutdown(wait=False, cancel_futures=True)
+        collector.close()
         return code
 
     async def _wait_for_paint(self) -> None:

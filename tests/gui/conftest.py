@@ -1,13 +1,14 @@
 """Fixtures of window tests: the production loop, a look, and a window with a scripted engine behind it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+import gc
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QEvent, QSettings
 from PySide6.QtWidgets import QApplication
 
 from app.desk import Desk
@@ -32,6 +33,16 @@ def on_qt_loop(qapp, caplog) -> Callable[..., None]:
         assert [r.getMessage() for r in caplog.records if r.name.startswith("qasync")] == []
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def collect_on_this_thread(qapp: QApplication) -> Iterator[None]:
+    """What a test leaves behind goes here and now: a window that is collected on another thread crashes."""
+    gc.disable()
+    yield
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    gc.collect()
+    gc.enable()
 
 
 @pytest.fixture
