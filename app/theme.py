@@ -78,6 +78,11 @@ def make_palette(theme: Theme) -> QPalette:
     return palette
 
 
+def bounded_zoom(percent: int) -> int:
+    """The nearest zoom that is allowed."""
+    return min(MAX_ZOOM_PERCENT, max(MIN_ZOOM_PERCENT, percent))
+
+
 def ui_families() -> list[str]:
     """Font families to try in order: a clear sans first, Chinese as the fallback."""
     system = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont).family()
@@ -86,8 +91,9 @@ def ui_families() -> list[str]:
 
 
 class Look(QObject):
-    """The theme and zoom in use. `changed` is emitted after the application wears the new look."""
+    """The theme and zoom in use. `changed` is emitted after the application wears the new look, `changing` before."""
 
+    changing = Signal()
     changed = Signal()
 
     def __init__(self, app: QApplication, themes: Path, parent: QObject | None = None) -> None:
@@ -109,7 +115,7 @@ class Look(QObject):
         """Take a theme or zoom, or put on the present ones for the first time."""
         self.mode = self.mode if mode is None else mode
         if zoom_percent is not None:
-            self.zoom_percent = min(MAX_ZOOM_PERCENT, max(MIN_ZOOM_PERCENT, zoom_percent))
+            self.zoom_percent = bounded_zoom(zoom_percent)
         scheme = {ThemeMode.LIGHT: Qt.ColorScheme.Light, ThemeMode.DARK: Qt.ColorScheme.Dark}
         self._hints.setColorScheme(scheme.get(self.mode, Qt.ColorScheme.Unknown))
         self._wear()
@@ -165,6 +171,7 @@ class Look(QObject):
             self._app.setFont(self.font(14))
         self._worn = True
         self._cache.clear()
+        self.changing.emit()
         self._app.setStyleSheet(fill_sheet(self._sheet, self.theme, self.zoom_percent))
         self.changed.emit()
 

@@ -19,9 +19,14 @@ from app.views.blocks import BlocksView
 from core.model import Message, MessageStatus, Role
 
 BUBBLE_SHARE = 0.78  # of the column's width, at most
+PAD_X, PAD_Y = 10, 6  # around everything, design pixels: room for the glow
 _NOTES = {
-    MessageStatus.STOPPED: "stopped by you; kept as far as it had come",
-    MessageStatus.INTERRUPTED: "cut off when Keepsake closed; kept as far as it had come",
+    MessageStatus.STOPPED: "Stopped by you; kept as far as it had come.",
+    MessageStatus.INTERRUPTED: "Reply cut off when Keepsake closed; kept as far as it had come.",
+}
+_NOTES_WITHOUT_TEXT = {
+    MessageStatus.STOPPED: "Stopped by you before the reply began.",
+    MessageStatus.INTERRUPTED: "Keepsake closed before the reply began; reply cut off.",
 }
 _RUNNING = (MessageStatus.WAITING, MessageStatus.STREAMING)
 
@@ -72,10 +77,8 @@ class MessageView(QWidget):
         speed = f" · {message.tokens_per_s:.0f} tokens/s" if message.tokens_per_s else ""
         self._when.setText(clock_time(message.created_at, now) + speed)
         self._kept.setText(f"{message.kept} kept in memory" if message.kept else "")
-        failed = message.status is MessageStatus.FAILED
-        note = "No reply came." if failed and not message.error else _NOTES.get(message.status, "")
-        self._note.setText(" ".join(part for part in (note, clean(message.error or "")) if part))
-        set_property(self._note, "kind", "error" if failed else "muted")
+        self._note.setText(outcome(message))
+        set_property(self._note, "kind", "error" if message.status is MessageStatus.FAILED else "muted")
         who = "You" if self._is_user else "Keepsake"
         self.setAccessibleName(f"{who}, {datetime.fromtimestamp(message.created_at):%d %B, %H:%M}")
         if self._is_user:
@@ -149,19 +152,22 @@ class MessageView(QWidget):
         painter.setPen(QPen(self._look.colour("line"), 1, Qt.PenStyle.DashLine))
         box = self._separator.geometry()
         y, gap = box.center().y(), self._look.px(10)
-        painter.drawLine(0, y, box.left() - gap, y)
-        painter.drawLine(box.right() + gap, y, self.width(), y)
+        side = self._look.px(PAD_X)
+        painter.drawLine(side, y, box.left() - gap, y)
+        painter.drawLine(box.right() + gap, y, self.width() - side, y)
 
     def _place(self, width: int) -> int:
-        y = 0
+        x, y = self._look.px(PAD_X), self._look.px(PAD_Y)
+        inner = width - 2 * x
         self._separator.setVisible(bool(self._separator.text()))
         if self._separator.text():
             size = self._separator.sizeHint()
-            self._separator.setGeometry((width - size.width()) // 2, 0, size.width(), size.height())
-            y = size.height() + self._look.px(18)
-        return self._place_user(width, y) if self._is_user else self._place_reply(width, y)
+            self._separator.setGeometry((width - size.width()) // 2, y, size.width(), size.height())
+            y += size.height() + self._look.px(18)
+        end = self._place_user(x, inner, y) if self._is_user else self._place_reply(x, inner, y)
+        return end + self._look.px(PAD_Y)
 
-    def _place_user(self, width: int, y: int) -> int:
+    def _place_user(self, x: int, width: int, y: int) -> int:
         look = self._look
         side, top = look.px(14), look.px(9)
         for label in (self._who, self._when, self._waiting, self._kept, self._copy):
@@ -170,43 +176,44 @@ class MessageView(QWidget):
         if self.body.rest_chars:
             inner = max(inner, self._more.sizeHint().width())
         height = self.body.height_for(inner)
-        left = width - inner - 2 * side
+        left = x + width - inner - 2 * side
         self.body.setGeometry(left + side, y + top, inner, height)
         end = self._place_more(left + side, y + top + height) + top
         self._frame = QRectF(left, y, inner + 2 * side, end - y)
         return end
 
-    def _place_reply(self, width: int, y: int) -> int:
+    def _place_reply(self, x: int, width: int, y: int) -> int:
         look, top = self._look, y
         who, when = self._who.sizeHint(), self._when.sizeHint()
-        self._who.setGeometry(0, y, who.width(), who.height())
-        self._when.setGeometry(who.width() + look.px(8), y, when.width(), who.height())
+        self._who.setGeometry(x, y, who.width(), who.height())
+        self._when.setGeometry(x + who.width() + look.px(8), y, when.width(), who.height())
         y += who.height() + look.px(3)
         running = self.message.status in _RUNNING
         waiting = running and not self.body.text.strip()
-        y = self._place_label(self._waiting, width, y, 0, show=waiting)
+        y = self._place_label(self._waiting, x, width, y, show=waiting)
         column = int(width * 0.94)
         height = self.body.height_for(column) if not waiting else 0
-        self.body.setGeometry(0, y, column, height)
-        y = self._place_more(0, y + height)
-        y = self._place_label(self._note, column, y, look.px(6), show=bool(self._note.text()))
-        y = self._place_label(self._kept, width, y, look.px(6), show=bool(self._kept.text()))
+        self.body.setGeometry(x, y, column, height)
+        y = self._place_more(x, y + height)
+        y = self._place_label(self._note, x, column, y, look.px(6), show=bool(self._note.text()))
+        y = self._place_label(self._kept, x, width, y, look.px(6), show=bool(self._kept.text()))
         can_copy = not running and bool(self.body.text)
         self._copy.setVisible(can_copy)
         if can_copy:
             size = self._copy.sizeHint()
             y += look.px(3)
-            self._copy.setGeometry(0, y, size.width(), size.height())
+            self._copy.setGeometry(x, y, size.width(), size.height())
             y += size.height()
-        self._frame = QRectF(-look.px(10), top - look.px(6), width + look.px(20), y - top + look.px(12))
+        glow_y = look.px(PAD_Y)
+        self._frame = QRectF(0, top - glow_y, width + 2 * x, y - top + 2 * glow_y)
         return y
 
-    def _place_label(self, label: QWidget, width: int, y: int, gap: int, *, show: bool) -> int:
+    def _place_label(self, label: QWidget, x: int, width: int, y: int, gap: int = 0, *, show: bool) -> int:
         label.setVisible(show)
         if not show:
             return y
         height = label.heightForWidth(width) if label.hasHeightForWidth() else label.sizeHint().height()
-        label.setGeometry(0, y + gap, width, height)
+        label.setGeometry(x, y + gap, width, height)
         return y + gap + height
 
     def _place_more(self, x: int, y: int) -> int:
@@ -234,3 +241,16 @@ class MessageView(QWidget):
         self.update()
 
     glow = QtProperty(float, _get_glow, _set_glow)
+
+
+def outcome(message: Message) -> str:
+    """What became of a reply that did not simply end, what of it is kept, and what was done on its way."""
+    notes = _NOTES if message.text.strip() else _NOTES_WITHOUT_TEXT
+    note, error = notes.get(message.status, ""), clean(message.error or "")
+    if message.status is MessageStatus.FAILED and "kept" not in error:
+        note = (
+            "The reply ended early; it is kept as far as it had come."
+            if message.text.strip()
+            else "No reply came; your message is kept."
+        )
+    return " ".join(part for part in (note, error, clean(message.note)) if part)

@@ -10,15 +10,16 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import QPoint, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea
+from shiboken6 import delete
 
 from app.theme import Look
-from app.views.base import make_named
-from app.views.message import MessageView
+from app.views.base import make_button, make_named
+from app.views.message import PAD_X, PAD_Y, MessageView
 from core.model import Message, MessageId, MessageStatus, Role, TurnId
 
 FIRST_SLICE = 6  # messages built at once when a conversation opens: about a screenful
 SLICE_S = 0.008
-SPACING, SIDE, TOP = 18, 28, 20  # design pixels
+SPACING, SIDE, TOP = 18, 28, 20  # between what is visible of the messages, design pixels
 MAX_COLUMN = 900  # wider lines are hard to read
 NEAR_END_PX = 24
 
@@ -45,7 +46,12 @@ class Transcript(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setObjectName("transcript")
         self.setAccessibleName("Messages")
+        self._newest = make_button("↓ Newest", "small", self.scroll_to_end, tip="Go to the newest message (End)")
+        self._newest.setParent(self)
+        self._newest.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the End key does the same
+        self._newest.hide()
         self._column = make_named("scrolled")
         self.setWidget(self._column)
         self._build_timer = QTimer(self, interval=0, singleShot=True)
@@ -53,6 +59,7 @@ class Transcript(QScrollArea):
         self._place_timer = QTimer(self, interval=0, singleShot=True)
         self._place_timer.timeout.connect(self.place)
         self.verticalScrollBar().valueChanged.connect(self._on_scroll)
+        look.changing.connect(self._thin_out)
         look.changed.connect(self._on_look)
 
     def message_views(self) -> Sequence[MessageView]:
@@ -121,14 +128,14 @@ class Transcript(QScrollArea):
         self._place_timer.stop()
         anchor = self._anchor()
         look, width = self._look, self.viewport().width()
-        side = max(look.px(SIDE), (width - look.px(MAX_COLUMN)) // 2)
+        side = max(look.px(SIDE), (width - look.px(MAX_COLUMN)) // 2) - look.px(PAD_X)
         inner = max(120, width - 2 * side)
-        y = look.px(TOP)
+        y = look.px(TOP - PAD_Y)
         for view in self._order:
             height = view.height_for(inner)
             if view.geometry().getRect() != (side, y, inner, height):
                 view.setGeometry(side, y, inner, height)
-            y += height + look.px(SPACING)
+            y += height + look.px(SPACING - 2 * PAD_Y)
         self._column.resize(width, max(y, self.viewport().height()))
         bar = self.verticalScrollBar()
         if self._at_end:
@@ -136,6 +143,7 @@ class Transcript(QScrollArea):
         elif anchor is not None:
             bar.setValue(anchor[0].y() - anchor[1])
         self._placing = False
+        self._offer_newest()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -161,9 +169,10 @@ class Transcript(QScrollArea):
     def _build(self, limit: int) -> None:
         """Build up to `limit` missing messages, newest first; the rest follows in slices."""
         missing = [m for m in self._wanted if m.id not in self._views]
-        for message in reversed(missing[-limit:]):
+        now, later = missing[len(missing) - limit :], missing[: len(missing) - limit]
+        for message in reversed(now if limit else ()):
             self._make(message)
-        if missing[:-limit]:
+        if later:
             self._build_timer.start()
 
     def _build_slice(self) -> None:
@@ -211,12 +220,33 @@ class Transcript(QScrollArea):
         if self._placing:
             return
         self._at_end = value >= self.verticalScrollBar().maximum() - NEAR_END_PX
+        self._offer_newest()
         if value < self.viewport().height() and self._has_earlier and self._order:
             self.earlier_wanted.emit()
+
+    def _offer_newest(self) -> None:
+        """A way back for the reader who is more than a screen away from the end."""
+        bar = self.verticalScrollBar()
+        self._newest.setVisible(bar.maximum() - bar.value() > self.viewport().height() // 2)
+        if self._newest.isVisible():
+            size, gap = self._newest.sizeHint(), self._look.px(10)
+            self._newest.setGeometry(
+                (self.width() - size.width()) // 2, self.height() - size.height() - gap, size.width(), size.height()
+            )
+            self._newest.raise_()
+
+    def _thin_out(self) -> None:
+        """Before a new look: drop what is far from the screen, for Qt styles each widget anew, seen or not."""
+        top, height = self.verticalScrollBar().value(), self.viewport().height()
+        for view in [v for v in self._order if v.y() > top + 2 * height or v.geometry().bottom() < top - height]:
+            del self._views[view.message.id]
+            self._order.remove(view)
+            delete(view)  # at once: what waits for deletion would be styled too
 
     def _on_look(self) -> None:
         for view in self._order:
             view.restyle()
+        self._build(limit=0)
         self.place()
 
     def visible_turn(self) -> TurnId | None:

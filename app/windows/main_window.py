@@ -1,10 +1,10 @@
 """The main window: three panes, menus, status line. Composes views and remembers its own shape; no logic."""
 
-from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, Signal
+from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
-from app.theme import Look, ThemeMode
+from app.theme import Look, ThemeMode, bounded_zoom
 from app.views.base import make_named
 from app.views.chat import ChatPane
 from app.views.files import FilesTab
@@ -18,6 +18,7 @@ from app.views.toast import Toast
 from app.windows.menus import Menus
 
 LEFT, CENTRE, RIGHT = 264, 744, 432  # design pixels, the widths of the panes
+ZOOM_PAUSE_MS = 40  # a held key repeats faster than the window can be dressed
 LEFT_MIN, CENTRE_MIN, RIGHT_MIN = 190, 340, 300
 
 
@@ -34,6 +35,9 @@ class MainWindow(QMainWindow):
         self._state = state
         self._was_painted = False
         self._wanted = {"left": True, "right": True}
+        self._zoom = look.zoom_percent
+        self._zoom_timer = QTimer(self, interval=ZOOM_PAUSE_MS, singleShot=True)
+        self._zoom_timer.timeout.connect(self._apply_zoom)
         self.setWindowTitle("Keepsake")
         self.sidebar = Sidebar(look)
         self.chat = ChatPane(look)
@@ -87,6 +91,10 @@ class MainWindow(QMainWindow):
         self.raise_()
         self.activateWindow()
 
+    def is_pane_shown(self, side: str) -> bool:
+        """Whether the left or right pane is on screen."""
+        return (self.sidebar if side == "left" else self.inspector).isVisible()
+
     def toggle_pane(self, side: str) -> None:
         """Hide or show the left or right pane."""
         pane = self.sidebar if side == "left" else self.inspector
@@ -122,8 +130,13 @@ class MainWindow(QMainWindow):
         self._look.apply(mode=mode)
 
     def zoom(self, step_percent: int | None) -> None:
-        """Make everything larger or smaller; None: back to 100 %."""
-        self._look.apply(zoom_percent=100 if step_percent is None else self._look.zoom_percent + step_percent)
+        """Make everything larger or smaller; None: back to 100 %. Steps in quick succession are taken at once."""
+        self._zoom = 100 if step_percent is None else bounded_zoom(self._zoom + step_percent)
+        self._zoom_timer.start()
+
+    def _apply_zoom(self) -> None:
+        if self._zoom != self._look.zoom_percent:
+            self._look.apply(zoom_percent=self._zoom)
 
     # -- its shape -------------------------------------------------------------------------------
 

@@ -316,7 +316,10 @@ def test_an_interrupted_and_a_failed_reply_say_so(stage, on_qt_loop):
         async with stage.playing() as window:
             await stage.settle(0.1)
             notes = [v._note.text() for v in window.chat.transcript.message_views()[1::2]]
-            assert notes == ["cut off when Keepsake closed; kept as far as it had come", "Out of memory. Send again."]
+            assert notes == [
+                "Reply cut off when Keepsake closed; kept as far as it had come.",
+                "No reply came; your message is kept. Out of memory. Send again.",
+            ]
 
     on_qt_loop(check())
 
