@@ -116,6 +116,7 @@ class Desk(QObject):
         chat.remember_requested.connect(self._set_remember)
         chat.copy_requested.connect(self._copy)
         chat.link_activated.connect(self._open_link)
+        menus.undo_delete_requested.connect(self._undo_delete)
         menus.copy_reply_requested.connect(self._copy_last_reply)
         menus.open_folder_requested.connect(self._open_folder)
         for signal in (window.memory.update_requested, menus.update_memory_requested):
@@ -124,6 +125,7 @@ class Desk(QObject):
         window.memory.turn_requested.connect(self._jump)
         window.segments.turn_requested.connect(self._jump)
         window.files.undo_requested.connect(self.files.undo)
+        window.files.changed_outside.connect(self.files.refresh)
         window.files.copy_requested.connect(self._copy)
         window.files.link_activated.connect(self._open_link)
         window.inspector.tab_changed.connect(self._on_tab)
@@ -151,10 +153,17 @@ class Desk(QObject):
         self.list.new()
         self._window.chat.composer.entry.setFocus()
 
+    @Slot()
+    def _undo_delete(self) -> None:
+        self._window.toast.dismiss()
+        self.list.undo_delete()
+
     @Slot(bool)
     def _set_remember(self, remember: bool) -> None:
         if self.list.selected is not None:
             self.list.set_remember(self.list.selected, remember)
+        elif not remember:
+            self.chat.start_temporary()
 
     @Slot(int)
     def _jump(self, turn: int) -> None:

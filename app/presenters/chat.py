@@ -53,6 +53,7 @@ class ChatEngine(Protocol):
     async def load_segments(self, session_id: SessionId) -> tuple[Segment, ...]: ...
     async def send(self, session_id: SessionId, text: str) -> tuple[Message, Message]: ...
     async def stop_reply(self, session_id: SessionId) -> None: ...
+    async def set_remember(self, session_id: SessionId, remember: bool) -> None: ...
     async def load_draft(self, session_id: SessionId) -> str: ...
     async def save_draft(self, session_id: SessionId, text: str) -> None: ...
 
@@ -129,6 +130,11 @@ class ChatPresenter:
             self._sending = True
             self._view.show_send_error("")
             self._tasks.start(self._send(text), self._view.show_send_error)
+
+    def start_temporary(self) -> None:
+        """Nothing is to be remembered, and there is no conversation yet: make one that is temporary."""
+        if self._session is None and not self._creating:
+            self._tasks.start(self._start_temporary())
 
     def stop(self) -> None:
         """Ask the running reply to end; what has arrived stays."""
@@ -224,6 +230,9 @@ class ChatPresenter:
         finally:
             self._sending = False
         await self._engine.save_draft(session, "")
+
+    async def _start_temporary(self) -> None:
+        await self._engine.set_remember(await self._create_session(), False)
 
     async def _create_session(self) -> SessionId:
         self._creating = True

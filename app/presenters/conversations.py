@@ -45,7 +45,8 @@ class ConversationsPresenter:
         self._tasks = Tasks(report)
         self._refresher = Refresher(self._tasks, self._reload)
         self._conversations: tuple[Conversation, ...] = ()
-        self._deleted: list[SessionId] = []
+        self._deleted: list[list[SessionId]] = []  # what one undo brings back together, newest last
+        self._offered = False  # the newest of them is named on screen; the next deletion joins it
         self._shown: Conversation | None = None
         self.selected: SessionId | None = None
 
@@ -108,14 +109,14 @@ class ConversationsPresenter:
         self._tasks.start(self._delete(session_id))
 
     def undo_delete(self) -> None:
-        """Bring back what the last offer named."""
+        """Bring back what was deleted last; once more for what was deleted before."""
+        self._offered = False
         if self._deleted:
-            restored, self._deleted = tuple(self._deleted), []
-            self._tasks.start(self._restore(restored))
+            self._tasks.start(self._restore(self._deleted.pop()))
 
     def forget_undo(self) -> None:
-        """The offer is gone from the screen."""
-        self._deleted = []
+        """The offer is gone from the screen; the menu can still undo."""
+        self._offered = False
 
     async def _create(self) -> None:
         await self.create()
@@ -127,11 +128,15 @@ class ConversationsPresenter:
     async def _delete(self, session_id: SessionId) -> None:
         await self._store.delete_conversation(session_id)
         conversation = self.find(session_id)
-        self._deleted.append(session_id)
+        if not self._offered or not self._deleted:
+            self._deleted.append([])
+        batch = self._deleted[-1]
+        batch.append(session_id)
+        self._offered = True
         if session_id == self.selected:
             self.selected = self._neighbour(session_id)
         await self._reload()
-        self._view.offer_undo(tuple(self._deleted), (conversation.title if conversation else "",))
+        self._view.offer_undo(tuple(batch), (conversation.title if conversation else "",))
 
     async def _restore(self, session_ids: Sequence[SessionId]) -> None:
         for session_id in session_ids:

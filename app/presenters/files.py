@@ -48,6 +48,11 @@ class FilesPresenter:
         if self._visible and (changes.files or changes.everything):
             self._refresher.request()
 
+    def refresh(self) -> None:
+        """Something else may have written a file."""
+        if self._visible:
+            self._refresher.request()
+
     def undo(self, change_id: int) -> None:
         """Take one recorded change back; what came after it stays where it can."""
         self._tasks.start(self._undo(change_id), self._view.show_message)

@@ -49,6 +49,7 @@ class ChatPane(QWidget):
         self._pages.addWidget(self.welcome)
         self._pages.addWidget(self.transcript)
         self.composer = Composer(look)
+        self.setFocusProxy(self.composer.entry)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -78,7 +79,6 @@ class ChatPane(QWidget):
         )
         set_property(self.memory_chip, "on", "true" if remember else "false")
         self.memory_chip.setVisible(conversation is not None)
-        self.composer.temporary.setVisible(conversation is not None)
         self.composer.set_temporary(not remember)
         self.welcome.set_first(conversation is None)
 

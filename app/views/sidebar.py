@@ -99,11 +99,21 @@ class RowDelegate(QStyledItemDelegate):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(card.adjusted(1, 1, -1, -1), look.px(8), look.px(8))
         inner = card.adjusted(look.px(8), look.px(6), -look.px(8), -look.px(6))
-        marks = (" ●" if conversation.replying else "") + ("" if conversation.remember else " ◌")
         title = str(index.data(Qt.ItemDataRole.DisplayRole))
         colour = "text" if conversation.title else "muted"
-        self._draw_line(painter, inner, title + marks, look.px(1), 14, 500, look.colour(colour))
+        room = QRect(inner)
+        if mark := "writing…" if conversation.replying else "" if conversation.remember else "temporary":
+            room.setWidth(inner.width() - self._draw_mark(painter, inner, mark, accent=conversation.replying))
+        self._draw_line(painter, room, title, look.px(1), 14, 500, look.colour(colour))
         self._draw_line(painter, inner, one_line(conversation.preview), look.px(23), 12, 400, look.colour("muted"))
+
+    def _draw_mark(self, painter: QPainter, rect: QRect, text: str, *, accent: bool) -> int:
+        """Draw a word at the right of the title's line; returns the width it takes."""
+        painter.setFont(self._look.font(11))
+        painter.setPen(self._look.colour("accent" if accent else "muted"))
+        line = QRect(rect.left(), rect.top() + self._look.px(1), rect.width(), self._look.px(20))
+        painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
+        return painter.fontMetrics().horizontalAdvance(text) + self._look.px(8)
 
     def _draw_line(
         self, painter: QPainter, rect: QRect, text: str, top: int, size: float, weight: int, colour: QColor

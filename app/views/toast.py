@@ -22,7 +22,7 @@ class Toast(QFrame):
         self._over = over
         self._label = make_label("", "toast")
         self._undo = make_button("Undo", "plain", self._on_undo)
-        self._close = make_button("✕", "plain", self._dismiss, name="Close this message")
+        self._close = make_button("✕", "plain", self.dismiss, name="Close this message")
         row = QHBoxLayout(self)
         row.setContentsMargins(look.px(14), look.px(8), look.px(8), look.px(8))
         row.setSpacing(look.px(12))
@@ -53,17 +53,24 @@ class Toast(QFrame):
         self.move(max(4, x), self._over.height() - self.height() - self._look.px(150))
 
     def _on_undo(self) -> None:
-        self._timer.stop()
-        self.hide()
+        self._leave()
         self.undo_requested.emit()
 
     def _on_time(self) -> None:
         if self.underMouse() or self._undo.hasFocus():
             self._timer.start()
         else:
-            self._dismiss()
+            self.dismiss()
 
-    def _dismiss(self) -> None:
+    def dismiss(self) -> None:
+        """Take the message away; what it offered is no longer on screen."""
+        if self.isVisible():
+            self._leave()
+            self.gone.emit()
+
+    def _leave(self) -> None:
+        """Hide; the focus goes back to the chat, not to whatever comes next in the window."""
         self._timer.stop()
+        if self._undo.hasFocus() or self._close.hasFocus():
+            self._over.setFocus()
         self.hide()
-        self.gone.emit()

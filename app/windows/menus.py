@@ -1,5 +1,6 @@
 """The menu bar: every command with its shortcut. Commands that need the engine are signals."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from app.windows.main_window import MainWindow
 
 ZOOM_STEP = 10
+_TYPED = [("Send the message", "Enter"), ("New line in the message", "Shift+Enter")]
 _Keys = QKeySequence.StandardKey | str | list[str]
 
 
@@ -22,6 +24,7 @@ class Menus(QObject):
     """Builds the menus and keeps their actions."""
 
     new_requested = Signal()
+    undo_delete_requested = Signal()
     stop_requested = Signal()
     copy_reply_requested = Signal()
     update_memory_requested = Signal()
@@ -52,6 +55,7 @@ class Menus(QObject):
         self._add(menu, "Rename", window.sidebar.rename_current, "F2")
         self._add(menu, "Pin or unpin", window.sidebar.pin_current, "Ctrl+Shift+P")
         self._add(menu, "Delete", window.sidebar.delete_current, "Ctrl+Shift+Backspace")
+        self._add(menu, "Bring back the last one deleted", self.undo_delete_requested.emit, "Ctrl+Alt+Z")
         menu.addSeparator()
         self._add(menu, "Stop the reply", self.stop_requested.emit, "Esc")
         self._add(menu, "Copy the last reply", self.copy_reply_requested.emit, "Ctrl+Shift+C")
@@ -60,8 +64,13 @@ class Menus(QObject):
 
     def _build_view(self, window: "MainWindow") -> None:
         menu = window.menuBar().addMenu("&View")
-        self._add(menu, "Conversations", lambda: window.toggle_pane("left"), "F9")
-        self._add(menu, "Memory", lambda: window.toggle_pane("right"), "Shift+F9")
+        panes = {
+            "left": self._add(menu, "Show the conversation list", lambda: window.toggle_pane("left"), "F9"),
+            "right": self._add(menu, "Show the memory pane", lambda: window.toggle_pane("right"), "Shift+F9"),
+        }
+        for side, action in panes.items():
+            action.setCheckable(True)
+            menu.aboutToShow.connect(lambda side=side, action=action: action.setChecked(window.is_pane_shown(side)))
         self._add(menu, "Next pane", window.cycle_panes, "F6")
         self._add(menu, "Previous pane", lambda: window.cycle_panes(-1), "Shift+F6")
         menu.addSeparator()
@@ -88,7 +97,7 @@ class Menus(QObject):
 
     def show_sheet(self) -> None:
         """Open the list of shortcuts."""
-        self._open("Keyboard shortcuts", [(a.text(), _keys_of(a)) for a in self.actions if a.shortcuts()])
+        self._open("Keyboard shortcuts", _TYPED + [(a.text(), _keys_of(a)) for a in self.actions if a.shortcuts()])
 
     def show_about(self) -> None:
         """Say what this is."""
@@ -120,7 +129,7 @@ class Menus(QObject):
 def _keys_of(action: QAction) -> str:
     keys = [k.toString(QKeySequence.SequenceFormat.NativeText) for k in action.shortcuts()]
     # Standard keys bring the named keys of old keyboards along ("New"); nobody looks for those.
-    return "  ".join([k for k in keys if "+" in k or len(k) <= 3][:2])
+    return "  ".join([k for k in keys if "+" in k or re.fullmatch(r"F\d+|Esc", k)][:2])
 
 
 def window_facts(window: "MainWindow") -> list[tuple[str, str]]:
