@@ -22,8 +22,9 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """Return the start of `text` as one showable line."""
-    return " ".join(clean(text[: limit * 2]).split())[:limit]
+    """Return the start of `text` as one showable line; an ellipsis says that there is more."""
+    line = " ".join(clean(text[: limit * 2]).split())
+    return line if len(line) <= limit and len(text) <= limit * 2 else line[: limit - 1].rstrip() + "…"
 
 
 def cut_page(text: str, limit: int = PAGE_CHARS) -> tuple[str, str]:

@@ -54,6 +54,15 @@ def clock_time(at: float, now: float) -> str:
     return f"{then.day} {then:%b}, {then:%H:%M}" if then.year == today.year else f"{then.day} {then:%b %Y, %H:%M}"
 
 
+def span(start: float, end: float | None, now: float) -> str:
+    """`09:12 to 09:20`, `3 Nov, 09:12 to 09:20`; the day once, and one time if both are the same minute."""
+    first, last = clock_time(start, now), clock_time(end, now) if end is not None else ""
+    if not last or last == first:
+        return first
+    same_day = end is not None and datetime.fromtimestamp(start).date() == datetime.fromtimestamp(end).date()
+    return f"{first} to {last[-5:] if same_day else last}"
+
+
 def ago(at: float, now: float) -> str:
     """`just now`, `2 min ago`, `3 h ago`, else the time; never negative when the clock went back."""
     passed = max(0.0, now - at)
@@ -93,6 +102,16 @@ def turns_range(segment: Segment) -> str:
 def evidence(turns: Sequence[TurnId]) -> str:
     """`turn 24`, `turn 9, 24`."""
     return f"turn {', '.join(str(turn) for turn in turns)}" if turns else ""
+
+
+def cause_and_evidence(cause: str, turns: Sequence[TurnId]) -> str:
+    """`You said something that lasts · turn 24`."""
+    return " · ".join(part for part in (cause.strip().rstrip("."), evidence(turns)) if part)
+
+
+def drift(similarities: Sequence[float]) -> str:
+    """What the curve of a segment says, for those who cannot see it."""
+    return f"Closeness to the topic, lowest {min(similarities):.2f} of {count(len(similarities), 'message')}"
 
 
 def section_note(section: MemorySection) -> str:

@@ -39,7 +39,7 @@ def make_button(
         button.setAccessibleName(name)
     if tip:
         button.setToolTip(tip)
-    if kind in ("link", "chip", "segment"):
+    if kind in ("link", "jump", "chip", "segment"):
         button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
     if on_click is not None:
         button.clicked.connect(lambda _checked=False: on_click())

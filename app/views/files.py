@@ -1,13 +1,14 @@
 """The Files tab: a memory file as it is on disk, and its changes as differences that can be undone."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from PySide6.QtCore import QTimer, QUrl, Signal
+from PySide6.QtCore import QFileSystemWatcher, QTimer, QUrl, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from app.rendering.display import one_line
-from app.rendering.words import ago, count, evidence
+from app.rendering.words import ago, cause_and_evidence, count
 from app.theme import Look
 from app.views.base import ElidedLabel, Scroll, make_button, make_label
 from app.views.blocks import BlocksView
@@ -15,6 +16,7 @@ from app.views.diff import DiffView
 from core.model import FileChange, MemoryFile
 
 PAGE_CHANGES = 10
+WATCH_PAUSE_MS = 150  # an editor writes in several steps
 _EMPTY = {
     "MEMORY.md": "Nothing is written here yet. What outlives one conversation goes into this file.",
     "SKILL.md": "Nothing is written here yet. Ways of working that proved themselves go into this file.",
@@ -30,9 +32,10 @@ class ChangeCard(QFrame):
     def __init__(self, look: Look, change: FileChange, now: float) -> None:
         super().__init__()
         self.setProperty("kind", "card")
-        self._change = change
-        who = make_label(f"{change.actor} · {ago(change.at, now)}", "heading")
-        why = ", ".join(part for part in (one_line(change.cause), evidence(change.turns)) if part)
+        self.change = change
+        who = self._who = make_label("", "heading")
+        self.set_now(now)
+        why = cause_and_evidence(one_line(change.cause), change.turns)
         cause = make_label(why, "muted", wrap=True)
         cause.setVisible(bool(why))
         diff = DiffView(look)
@@ -53,8 +56,12 @@ class ChangeCard(QFrame):
         column.addWidget(cause)
         column.addWidget(diff)
 
+    def set_now(self, now: float) -> None:
+        """Time has passed: say how long ago it was."""
+        self._who.setText(f"{self.change.actor} · {ago(self.change.at, now)}")
+
     def _on_undo(self) -> None:
-        self.undo_requested.emit(self._change.id)
+        self.undo_requested.emit(self.change.id)
 
 
 class FileBody(QFrame):
@@ -111,15 +118,21 @@ class FilesTab(QWidget):
     undo_requested = Signal(int)
     copy_requested = Signal(str)
     link_activated = Signal(QUrl)
+    changed_outside = Signal()
 
     def __init__(self, look: Look) -> None:
         super().__init__()
         self._look = look
+        self._watcher = QFileSystemWatcher(self)
+        self._watch_pause = QTimer(self, interval=WATCH_PAUSE_MS, singleShot=True)
+        self._watch_pause.timeout.connect(self.changed_outside)
+        self._watcher.fileChanged.connect(lambda _path: self._watch_pause.start())
+        self._watcher.directoryChanged.connect(lambda _path: self._watch_pause.start())
         self._files: tuple[MemoryFile, ...] = ()
         self._now = 0.0
         self._name = "MEMORY.md"
         self._limit = PAGE_CHANGES
-        self._shown_changes: tuple[FileChange, ...] = ()
+        self._cards: list[ChangeCard] = []
         self._buttons = QHBoxLayout()
         self._buttons.addStretch(1)
         self._choices: list[QPushButton] = []
@@ -156,11 +169,12 @@ class FilesTab(QWidget):
         """Show the files as they are now."""
         self._files, self._now = tuple(files), now
         self._show()
+        self._watch()
 
     def show_message(self, text: str) -> None:
         """What went wrong with the last thing asked for."""
         self._message.setText(text)
-        self._message.setVisible(bool(text))
+        self._message.setVisible(bool(text) and text != self._problem.text())
 
     def choose(self, name: str) -> None:
         """Show another file."""
@@ -202,21 +216,37 @@ class FilesTab(QWidget):
         return button
 
     def _show_changes(self, changes: Sequence[FileChange]) -> None:
+        """Show the newest; cards that are there already stay, so that the reader keeps the place."""
         shown = tuple(changes[: self._limit])
         self._heading.setText(count(len(changes), "change"))
         self._heading.setVisible(bool(changes))
         self._more.setVisible(len(changes) > len(shown))
-        if shown == self._shown_changes:
-            return
-        self._shown_changes = shown
-        while item := self._changes.takeAt(0):
-            if (widget := item.widget()) is not None:
-                widget.hide()
-                widget.deleteLater()
-        for change in shown:
-            card = ChangeCard(self._look, change, self._now)
-            card.undo_requested.connect(self.undo_requested)
-            self._changes.addWidget(card)
+        old = {card.change: card for card in self._cards}
+        self._cards = [old.pop(change) if change in old else self._make_card(change) for change in shown]
+        for gone in old.values():
+            if gone.isAncestorOf(self.focusWidget() or self):
+                self.area.setFocus()  # the button that was pressed goes with its card
+            gone.hide()
+            gone.deleteLater()
+        for i, card in enumerate(self._cards):
+            card.set_now(self._now)
+            if self._changes.indexOf(card) != i:
+                self._changes.insertWidget(i, card)
+
+    def _make_card(self, change: FileChange) -> ChangeCard:
+        card = ChangeCard(self._look, change, self._now)
+        card.undo_requested.connect(self.undo_requested)
+        return card
+
+    def _watch(self) -> None:
+        """Notice writers outside: a file that is replaced has to be watched anew."""
+        paths = {file.path for file in self._files if Path(file.path).is_file()}
+        paths |= {str(Path(file.path).parent) for file in self._files if Path(file.path).parent.is_dir()}
+        watched = {*self._watcher.files(), *self._watcher.directories()}
+        if gone := watched - paths:
+            self._watcher.removePaths(sorted(gone))
+        if new := paths - watched:
+            self._watcher.addPaths(sorted(new))
 
     def _on_more(self) -> None:
         self._limit += PAGE_CHANGES
@@ -233,6 +263,9 @@ class FilesTab(QWidget):
         self.area.column.setSpacing(px(10))
         self._buttons.setSpacing(px(4))
         self._changes.setSpacing(px(10))
-        self._shown_changes = ()
+        for card in self._cards:
+            card.hide()
+            card.deleteLater()
+        self._cards = []
         self.body.restyle()
         self._show()

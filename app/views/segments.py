@@ -7,9 +7,9 @@ from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.rendering.display import clean, one_line
-from app.rendering.words import boundary, clock_time, count, turns_range
+from app.rendering.words import boundary, count, drift, span, turns_range
 from app.theme import Look
-from app.views.base import Scroll, make_button, make_label
+from app.views.base import Scroll, make_button, make_label, set_property
 from core.model import Segment
 
 
@@ -26,9 +26,8 @@ class DriftCurve(QWidget):
         self._values = tuple(values)
         self.setVisible(len(values) > 1)
         if self._values:
-            lowest = min(self._values)
-            self.setAccessibleName(f"Closeness to the topic, lowest {lowest:.2f} of {len(values)} messages")
-            self.setToolTip(f"How close each message stayed to the topic; lowest {lowest:.2f}")
+            self.setAccessibleName(drift(self._values))
+            self.setToolTip(drift(self._values))
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -100,19 +99,21 @@ class SegmentCard(QWidget):
         self._rail.setFixedWidth(look.px(18))
         card = QFrame()
         card.setProperty("kind", "card")
-        self._title = make_label("", "line", wrap=True)
+        self._title = make_label("", "line-title", wrap=True)
         self._state = make_label("", "kept")
         self._when = make_label("", "muted", wrap=True)
         self._why = make_label("", "muted", wrap=True)
         self._summary = make_label("", "line", wrap=True)
         self._curve = DriftCurve(look)
-        self._turns = make_button("", "link", self._on_turns, tip="Go to the first of these turns")
+        self._legend = make_label("closeness to the topic", "small")
+        self._turns = make_button("", "jump", self._on_turns, tip="Go to the first of these turns")
         head = QHBoxLayout()
         head.addWidget(self._title, 1)
         head.addWidget(self._state, 0, Qt.AlignmentFlag.AlignTop)
         foot = QHBoxLayout()
         foot.addWidget(self._turns)
         foot.addStretch(1)
+        foot.addWidget(self._legend)
         column = QVBoxLayout(card)
         px = look.px
         column.setContentsMargins(px(13), px(10), px(13), px(10))
@@ -132,20 +133,26 @@ class SegmentCard(QWidget):
         self._segment = segment
         self._rail.is_open, self._rail.is_last = segment.is_open, is_last
         self._rail.update()
-        self._title.setText(one_line(segment.title) or ("going on now" if segment.is_open else "no topic found"))
-        self._title.setStyleSheet("font-weight: 600;")
+        summary = clean(segment.summary)[:2_000]
+        title, named = one_line(segment.title), bool(one_line(segment.title))
+        if not named:  # too little was said to name it: then its own words are the best name
+            title = (
+                f"“{one_line(summary, 60)}”" if summary.strip() else "Going on now" if segment.is_open else "Small talk"
+            )
+        self._title.setText(title)
+        set_property(self._title, "named", "true" if named else "false")
         self._state.setText("● now" if segment.is_open else "")
-        end = segment.ended_at
-        span = clock_time(segment.started_at, now) + (f" to {clock_time(end, now)}" if end else "")
-        self._when.setText(f"{span} · {count(segment.turn_count, 'turn')}")
+        when = span(segment.started_at, segment.ended_at, now)
+        self._when.setText(f"{when} · {count(segment.turn_count, 'turn')}")
         why = boundary(segment)
         self._why.setText(
             f"Began because {why}." if why and "silence" not in why else f"Began after {why}." if why else ""
         )
         self._why.setVisible(bool(why))
-        self._summary.setText(clean(segment.summary)[:2_000])
-        self._summary.setVisible(bool(segment.summary))
+        self._summary.setText(summary)
+        self._summary.setVisible(bool(summary) and title != f"“{summary.strip()}”")
         self._curve.set_values(segment.similarities)
+        self._legend.setVisible(len(segment.similarities) > 1)
         self._turns.setText(turns_range(segment))
 
     def _on_turns(self) -> None:

@@ -18,7 +18,7 @@ _TONES = {
     ModelPhase.ABSENT: "bad",
     ModelPhase.FAILED: "bad",
 }
-_SIGNS = {"good": "●", "bad": "▲", "busy": "◌"}
+_SIGNS = {"good": "●", "bad": "▲", "busy": "○"}
 
 
 class Meter(QWidget):
@@ -66,9 +66,11 @@ class StatusBar(QWidget):
         self._problem_row = QHBoxLayout(self._problems)
         self._problem_row.addWidget(self._problem_text)
         self._problems.hide()
+        self._engine_problems: tuple[str, ...] = ()
+        self._model_problem = ""
         self._bar = make_named("statusBar")
         self._bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._name = make_label("no model yet", "muted")
+        self._name = make_label("opening your conversations…", "muted")
         self._state = make_label("", "muted")
         self._speed = make_label("", "muted")
         self._context = make_label("context", "muted")
@@ -101,9 +103,12 @@ class StatusBar(QWidget):
     def show_model(self, status: ModelStatus) -> None:
         """Show what the model host is doing."""
         tone = _TONES.get(status.phase, "busy")
-        self._name.setText(status.name or "no model")
+        absent = status.phase is ModelPhase.ABSENT
+        self._name.setText(status.name)
+        self._name.setVisible(bool(status.name) and not absent)
+        self._model_problem = status.detail if tone == "bad" else ""
+        self._show_problem_strip()
         self._state.setText(f"{_SIGNS[tone]} {phase(status)}")
-        self._state.setToolTip(status.detail)
         set_property(self._state, "tone", tone)
         speed = status.tokens_per_s
         self._speed.setText(f"{speed:.0f} tokens/s" if speed else "")
@@ -115,8 +120,9 @@ class StatusBar(QWidget):
         self._meter.set_share(used / size if size else 0.0)
         self._meter.setAccessibleName(f"context: {used} of {size} tokens used")
         reused = status.reused_share
-        self._reuse.setText(f"{reused * 100:.0f} % of the prompt reused" if reused is not None else "")
-        self._reuse.setVisible(reused is not None and self.width() > self._look.px(900))
+        percent = round(reused * 100) if reused is not None else 0
+        self._reuse.setText(f"{percent} % of the prompt reused" if percent else "")
+        self._reuse.setVisible(bool(percent) and self.width() > self._look.px(900))
 
     def show_memory_state(self, text: str) -> None:
         """Say whether memory keeps up."""
@@ -124,6 +130,13 @@ class StatusBar(QWidget):
 
     def show_problems(self, problems: Sequence[str]) -> None:
         """What does not work as it should, one sentence each."""
+        self._engine_problems = tuple(problems)
+        self._show_problem_strip()
+
+    def _show_problem_strip(self) -> None:
+        """Why there is no model stands here too, for a tooltip is seen by few."""
+        model = (self._model_problem,) if self._model_problem not in ("", *self._engine_problems) else ()
+        problems = model + self._engine_problems
         self._problem_text.setText("\n".join(f"▲ {problem}" for problem in problems))
         self._problems.setVisible(bool(problems))
 

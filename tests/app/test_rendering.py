@@ -33,7 +33,9 @@ def test_control_characters_become_visible_signs_and_line_ends_one_kind():
 
 
 def test_one_line_flattens_and_limits():
-    assert one_line("a\n  b\t c", 4) == "a b "[:4]
+    assert one_line("a\n  b\t c", 5) == "a b c"
+    assert one_line("a\n  b\t c", 4) == "a b…"
+    assert one_line("a" * 9, 4) == "aaa…"
     assert "\n" not in one_line("x\n" * 1_000)
 
 
