@@ -221,6 +221,8 @@ class FilesTab(QWidget):
         self._heading.setText(count(len(changes), "change"))
         self._heading.setVisible(bool(changes))
         self._more.setVisible(len(changes) > len(shown))
+        bar = self.area.verticalScrollBar()
+        at = bar.value()
         old = {card.change: card for card in self._cards}
         self._cards = [old.pop(change) if change in old else self._make_card(change) for change in shown]
         for gone in old.values():
@@ -232,6 +234,9 @@ class FilesTab(QWidget):
             card.set_now(self._now)
             if self._changes.indexOf(card) != i:
                 self._changes.insertWidget(i, card)
+                card.show()
+        self.area.fit()
+        bar.setValue(at)
 
     def _make_card(self, change: FileChange) -> ChangeCard:
         card = ChangeCard(self._look, change, self._now)

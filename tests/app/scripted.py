@@ -115,6 +115,7 @@ class ScriptedEngine:
 
     async def set_remember(self, session_id: SessionId, remember: bool) -> None:
         self._replace(session_id, remember=remember)
+        self.publish(Changes(conversations=True))
 
     async def delete_conversation(self, session_id: SessionId) -> None:
         self._maybe_fail()

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from app.rendering.code import highlight
 from app.rendering.diff import DiffLine, LineKind, diff_lines
 from app.rendering.display import clean, cut_page, one_line
-from app.rendering.words import ago, boundary, clock_time, duration, group_of, guard_summary, tokens_k
+from app.rendering.words import (
+    ago,
+    boundary,
+    cause_and_evidence,
+    clock_time,
+    duration,
+    group_of,
+    guard_summary,
+    span,
+    tokens_k,
+)
 from core.model import BoundaryReason, Decision, Section, Segment, SegmentId, SessionId, TurnId
 
 NOW = datetime(2026, 11, 30, 15, 0).timestamp()
@@ -56,9 +66,9 @@ def test_a_page_ends_at_a_line_end_where_one_is_near():
 def test_spans_lie_inside_the_text_in_order(text):
     units = len(text.encode("utf-16-le")) // 2
     end = 0
-    for span in highlight(text, "python"):
-        assert span.start >= end
-        end = span.start + span.length
+    for piece in highlight(text, "python"):
+        assert piece.start >= end
+        end = piece.start + piece.length
     assert end <= units
 
 
@@ -149,3 +159,24 @@ def test_guard_summary_counts_and_gives_the_reason_of_what_was_restored():
 @pytest.mark.parametrize(("tokens", "text"), [(980, "980"), (3_700, "3.7k"), (8_000, "8k"), (4_096, "4k")])
 def test_token_counts_are_short(tokens, text):
     assert tokens_k(tokens) == text
+
+
+@pytest.mark.parametrize(
+    ("end", "text"),
+    [(None, "12:00"), (5.0, "12:00"), (60.0, "12:00 to 12:01")],
+)
+def test_a_span_names_the_day_once_and_one_minute_once(end, text):
+    start = datetime(2026, 3, 6, 12, 0).timestamp()
+    assert span(start, None if end is None else start + end, start) == text
+
+
+def test_a_span_on_another_day_names_it_once():
+    start = datetime(2026, 3, 6, 12, 0).timestamp()
+    assert span(start, start + 600, start + 20 * 86_400) == "6 Mar, 12:00 to 12:10"
+
+
+def test_a_cause_and_its_turns_read_as_one_line():
+    assert cause_and_evidence("You said something that lasts.", (TurnId(254),)) == (
+        "You said something that lasts · turn 254"
+    )
+    assert cause_and_evidence("", ()) == ""

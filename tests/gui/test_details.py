@@ -1,0 +1,478 @@
+"""Small things a user meets in the window: focus, hints, long pastes, files edited elsewhere, old versions."""
+
+import asyncio
+import gc
+import weakref
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QObject, Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
+
+from app.garbage import GarbageCollector
+from app.views import composer as composing
+from app.views.decisions import describe_all
+from app.views.files import ChangeCard
+from app.views.message import outcome
+from app.views.segments import SegmentCard
+from core.model import (
+    BoundaryReason,
+    Decision,
+    FileChange,
+    LineState,
+    MemoryFile,
+    MemoryLine,
+    Message,
+    MessageId,
+    MessageStatus,
+    ModelPhase,
+    ModelStatus,
+    Origin,
+    Role,
+    Section,
+    Segment,
+    SegmentId,
+    SessionId,
+    TurnId,
+)
+from tests.app.scripted import empty_memory
+
+A = SessionId("a")
+
+
+async def until(holds) -> None:
+    """Wait for what must become true; the loop's own limit ends a wait in vain."""
+    while not holds():
+        await asyncio.sleep(0.01)
+
+
+def click(widget: QWidget) -> None:
+    QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
+
+
+def paste(entry, text: str) -> None:
+    data = QMimeData()
+    data.setText(text)
+    entry.insertFromMimeData(data)
+
+
+# -- composer -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["word " * 40_000, "line\n" * 60_000])
+def test_a_long_paste_is_held_aside_and_sent_whole(stage, on_qt_loop, text):
+    async def check():
+        stage.engine.add("talk", id="a")
+        async with stage.playing() as window:
+            composer = window.chat.composer
+            QTest.keyClicks(composer.entry, "Read this:")
+            paste(composer.entry, text)
+            assert composer.entry.toPlainText() == "Read this:"
+            assert f"{len(text):,} characters pasted" in composer._held_label.text()
+            assert composer._held_row.isVisible()
+            QTest.keyClick(composer.entry, Qt.Key.Key_Return)
+            await stage.settle()
+            assert stage.engine.messages[A][0].text == "Read this:\n" + text
+            assert not composer._held_row.isVisible()
+            assert composer.text() == ""
+
+    on_qt_loop(check())
+
+
+def test_a_long_paste_can_be_removed_and_comes_back_as_a_draft(stage, on_qt_loop):
+    text = "x" * 30_000
+
+    async def check():
+        stage.engine.add("talk", id="a")
+        stage.engine.drafts[A] = text
+        async with stage.playing() as window:
+            composer = window.chat.composer
+            assert composer.text() == text
+            assert composer.send.isEnabled()
+            click(composer._held_remove)
+            assert composer.text() == ""
+            assert not composer.send.isEnabled()
+            assert composer.entry.hasFocus()
+
+    on_qt_loop(check())
+
+
+def test_enter_while_a_reply_runs_says_how_to_go_on(stage, on_qt_loop):
+    async def check():
+        stage.engine.add("talk", id="a")
+        async with stage.playing() as window:
+            stage.desk.chat.send("first")
+            await stage.settle()
+            composer = window.chat.composer
+            QTest.keyClicks(composer.entry, "second")
+            QTest.keyClick(composer.entry, Qt.Key.Key_Return)
+            assert composer.hint.text() == composing.BUSY
+            assert composer.text() == "second"
+            stage.engine.end_reply(A, "done")
+            await stage.settle()
+            assert not composer.hint.isVisible()
+
+    on_qt_loop(check())
+
+
+def test_enter_before_the_store_is_open_says_that_it_will_be_sent(stage, on_qt_loop):
+    async def check():
+        stage.window.show()
+        composer = stage.window.chat.composer
+        QTest.keyClicks(composer.entry, "early")
+        QTest.keyClick(composer.entry, Qt.Key.Key_Return)
+        assert composer.hint.text() == composing.OPENING
+        async with stage.playing():
+            await until(lambda: any(stage.engine.messages.values()))
+            await stage.settle()
+            assert not composer.hint.isVisible()
+
+    on_qt_loop(check())
+
+
+def test_the_focus_goes_back_to_the_message_when_stop_goes(stage, on_qt_loop):
+    async def check():
+        stage.engine.add("talk", id="a")
+        async with stage.playing() as window:
+            stage.desk.chat.send("go")
+            await stage.settle()
+            window.chat.composer.stop.setFocus()
+            stage.engine.end_reply(A, "done", MessageStatus.STOPPED)
+            await stage.settle()
+            assert window.chat.composer.entry.hasFocus()
+
+    on_qt_loop(check())
+
+
+def test_the_very_first_conversation_can_be_temporary(stage, on_qt_loop):
+    async def check():
+        async with stage.playing() as window:
+            QTest.keyClicks(window.chat.composer.entry, "a secret")
+            click(window.chat.composer.temporary)
+            await until(lambda: [c.remember for c in stage.engine.conversations.values()] == [False])
+            await stage.settle()
+            assert window.chat.composer.text() == "a secret"
+            assert window.chat.composer.temporary.isChecked()
+            QTest.keyClick(window.chat.composer.entry, Qt.Key.Key_Return)
+            await stage.settle()
+            assert len(stage.engine.conversations) == 1
+            assert [m.text for m in next(iter(stage.engine.messages.values()))] == ["a secret", ""]
+
+    on_qt_loop(check())
+
+
+# -- list -----------------------------------------------------------------------------------------
+
+
+def test_deletions_are_undone_from_the_menu_after_the_toast_is_gone(stage, on_qt_loop):
+    async def check():
+        for name in "abc":
+            stage.engine.add(f"talk {name}", id=name)
+        async with stage.playing() as window:
+            for name in "ab":
+                stage.desk.list.delete(SessionId(name))
+                await stage.settle()
+                window.toast.dismiss()
+            assert set(stage.engine.conversations) == {"c"}
+            window.menus.undo_delete_requested.emit()
+            await stage.settle()
+            assert set(stage.engine.conversations) == {"b", "c"}
+            window.menus.undo_delete_requested.emit()
+            window.menus.undo_delete_requested.emit()
+            await stage.settle()
+            assert set(stage.engine.conversations) == {"a", "b", "c"}
+
+    on_qt_loop(check())
+
+
+def test_undo_in_the_toast_gives_the_focus_back_to_the_message(stage, on_qt_loop):
+    async def check():
+        stage.engine.add("talk", id="a")
+        stage.engine.add("other", id="b")
+        async with stage.playing() as window:
+            stage.desk.list.delete(A)
+            await until(window.toast.isVisible)
+            window.toast._undo.setFocus()
+            click(window.toast._undo)
+            await stage.settle()
+            assert window.chat.composer.entry.hasFocus()
+            assert set(stage.engine.conversations) == {"a", "b"}
+
+    on_qt_loop(check())
+
+
+def test_the_sheet_names_keys_that_one_can_press(stage, on_qt_loop):
+    async def check():
+        async with stage.playing() as window:
+            window.menus.show_sheet()
+            await stage.settle()
+            shown = [label.text() for label in window.menus._sheet.findChildren(QLabel)]
+            window.menus._sheet.close()
+            assert "Ctrl+N" in shown
+            assert not [text for text in shown if "  New" in text]
+            assert {"Enter", "Shift+Enter", "F2", "Esc"} <= set(shown)
+
+    on_qt_loop(check())
+
+
+# -- messages -------------------------------------------------------------------------------------
+
+
+def reply(text: str, status: MessageStatus, **fields: str) -> Message:
+    return Message(
+        id=MessageId(1), session_id=A, turn=TurnId(1), role=Role.ASSISTANT, text=text, status=status, created_at=1.0,
+        **fields,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("status", [MessageStatus.STOPPED, MessageStatus.INTERRUPTED, MessageStatus.FAILED])
+def test_a_reply_that_did_not_end_says_what_is_kept(status):
+    assert "kept" in outcome(reply("half", status))
+    assert "kept as far" not in outcome(reply("", status))
+
+
+def test_what_the_model_could_not_read_is_said_under_the_reply():
+    assert (
+        outcome(reply("ok", MessageStatus.COMPLETE, note="It saw the beginning only.")) == "It saw the beginning only."
+    )
+    assert outcome(reply("ok", MessageStatus.COMPLETE)) == ""
+
+
+def test_a_reason_that_says_what_is_kept_is_not_told_twice():
+    text = outcome(reply("", MessageStatus.FAILED, error="No model. Your messages are kept."))
+    assert text == "No model. Your messages are kept."
+
+
+def test_zoom_drops_what_is_far_away_and_builds_it_again_around_the_reader(stage, on_qt_loop):
+    async def check():
+        stage.engine.add("talk", id="a")
+        for i in range(40):
+            stage.engine.add_turn(A, f"question {i}", "text " * 100)
+        async with stage.playing() as window:
+            transcript = window.chat.transcript
+            await until(lambda: len(transcript.message_views()) == 80)
+            bar = transcript.verticalScrollBar()
+            bar.setValue(bar.maximum() // 2)
+            await stage.settle()
+            turn = transcript.visible_turn()
+            window.zoom(10)
+            await until(lambda: stage.look.zoom_percent == 110)
+            assert len(transcript.message_views()) < 40
+            await until(lambda: len(transcript.message_views()) == 80)
+            await stage.settle()
+            assert abs(transcript.visible_turn() - turn) <= 3  # ids: a turn and its two messages
+            assert transcript._newest.isVisible()
+            click(transcript._newest)
+            assert bar.value() == bar.maximum()
+            assert not transcript._newest.isVisible()
+        stage.look.apply(zoom_percent=100)
+
+    on_qt_loop(check())
+
+
+def test_zoom_steps_in_quick_succession_are_taken_at_once(stage, on_qt_loop):
+    async def check():
+        worn = []
+        async with stage.playing() as window:
+            stage.look.changed.connect(lambda: worn.append(stage.look.zoom_percent))
+            for _ in range(30):
+                window.zoom(10)
+            await until(lambda: worn)
+            assert worn == [200]
+            window.zoom(None)
+            await until(lambda: stage.look.zoom_percent == 100)
+
+    on_qt_loop(check())
+
+
+# -- status line ----------------------------------------------------------------------------------
+
+
+def test_nothing_reused_is_not_worth_a_word(stage, on_qt_loop):
+    async def check():
+        async with stage.playing() as window:
+            bar, status = window.status_line, ModelStatus(name="M", phase=ModelPhase.READY, reused_share=0.001)
+            bar.show_model(status)
+            assert not bar._reuse.isVisible()
+            bar.show_model(replace(status, reused_share=0.92))
+            assert bar._reuse.text() == "92 % of the prompt reused"
+            assert bar._reuse.isVisible()
+
+    on_qt_loop(check())
+
+
+@pytest.mark.parametrize("phase", [ModelPhase.ABSENT, ModelPhase.FAILED])
+def test_why_there_is_no_model_stands_in_the_window(stage, on_qt_loop, phase):
+    async def check():
+        async with stage.playing() as window:
+            bar = window.status_line
+            bar.show_model(ModelStatus(name="no model", phase=phase, detail="Put a file there."))
+            assert bar._problem_text.text() == "▲ Put a file there."
+            assert bar._problems.isVisible()
+            assert bar._name.isVisible() is (phase is ModelPhase.FAILED)
+            bar.show_model(ModelStatus(name="M", phase=ModelPhase.READY))
+            assert not bar._problems.isVisible()
+
+    on_qt_loop(check())
+
+
+# -- memory ---------------------------------------------------------------------------------------
+
+
+def version(number: int, newest: int, *texts: str):
+    lines = tuple(MemoryLine(text=t, origin=Origin.USER, state=LineState.ADDED) for t in texts)
+    memory = empty_memory(A)
+    sections = tuple(replace(s, lines=lines) if s.section is Section.FACTS else s for s in memory.sections)
+    return replace(memory, version=number, newest=newest, committed_at=1.0, sections=sections)
+
+
+def test_coming_back_from_an_old_version_lights_nothing_up(stage, on_qt_loop):
+    async def check():
+        stage.engine.add("talk", id="a")
+        stage.engine.memories[A] = [version(1, 2, "one"), version(2, 2, "one", "two")]
+        async with stage.playing() as window:
+            tab = window.memory
+            rows = tab.cards[Section.FACTS]._rows
+            tab.version_chosen.emit(1)
+            await until(lambda: "v1" in tab._pending.text())
+            click(tab.newest_button)
+            await until(lambda: not tab.newest_button.isVisible())
+            assert [row._glow for row in rows] == [0.0, 0.0]
+            stage.engine.memories[A].append(version(3, 3, "one", "two", "three"))
+            stage.desk.memory.choose_version(3)
+            await until(lambda: len(rows) == 3)
+            assert rows[2]._glow > 0
+
+    on_qt_loop(check())
+
+
+def test_sections_nothing_happened_to_share_one_line():
+    same = [Decision(section=s, asked="KEEP", applied="KEEP", reason="") for s in (Section.TITLE, Section.GOALS)]
+    added = Decision(section=Section.ISSUES, asked="UPDATE", applied="APPEND", reason="", restored=("Who signs?",))
+    assert describe_all([same[0], added, same[1]]).split("\n") == [
+        "Open Issues: added to. Asked for: rewritten. Restored: “Who signs?”.",
+        "Left as they were: Session Title, Task & Goals.",
+    ]
+
+
+# -- segments -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("summary", "title"), [("Thanks, that's all!", "“Thanks, that's all!”"), ("", "Small talk"), ("a" * 90, None)]
+)
+def test_a_segment_without_a_topic_is_named_by_its_words(look, summary, title):
+    segment = Segment(
+        id=SegmentId("s"), session_id=A, first_turn=TurnId(1), last_turn=TurnId(1), turn_count=1, started_at=1.0,
+        ended_at=1.0, is_open=False, opened_by=BoundaryReason.DRIFT, gap_s=None, title="", summary=summary,
+        similarities=(0.9, 0.8),
+    )  # fmt: skip
+    card = SegmentCard(look)
+    card.set_segment(segment, 2.0, is_last=True)
+    assert title is None or card._title.text() == title
+    assert card._summary.isHidden() is (title is not None)
+    assert not card._legend.isHidden()
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def changes(count: int, path: Path) -> MemoryFile:
+    made = tuple(
+        FileChange(
+            id=i, file="MEMORY.md", at=1.0, actor="Keepsake", cause="You said so.", turns=(TurnId(i),),
+            before="a\n", after=f"a\n- {i}\n",
+        )
+        for i in range(count, 0, -1)
+    )  # fmt: skip
+    return MemoryFile(name="MEMORY.md", path=str(path), text="# About you\n\n" + "- fact\n" * 40, changes=made)
+
+
+def test_undo_keeps_the_place_and_the_other_cards(stage, on_qt_loop, tmp_path):
+    async def check():
+        file = changes(6, tmp_path / "MEMORY.md")
+        stage.engine.files = (file,)
+        async with stage.playing() as window:
+            window.show_tab("Files")
+            tab = window.files
+            await until(lambda: len(tab._cards) == 6)
+            await stage.settle()
+            kept, bar = list(tab._cards), tab.area.verticalScrollBar()
+            texts = [label.text() for label in kept[0].findChildren(QLabel)]
+            assert "You said so · turn 6" in texts
+            bar.setValue(bar.maximum())
+            at = bar.value()
+            stage.engine.files = (replace(file, changes=(replace(file.changes[0], undone=True), *file.changes[1:])),)
+            stage.desk.files.undo(6)
+            await until(lambda: tab._cards[0] is not kept[0])
+            await stage.settle()
+            assert tab._cards[1:] == kept[1:]
+            assert abs(bar.value() - at) < 60
+            assert all(isinstance(card, ChangeCard) for card in tab._cards)
+
+    on_qt_loop(check())
+
+
+def test_an_edit_in_another_editor_is_noticed_while_the_tab_is_open(stage, on_qt_loop, tmp_path):
+    async def check():
+        path = tmp_path / "MEMORY.md"
+        path.write_text("- one\n")
+        stage.engine.files = (MemoryFile(name="MEMORY.md", path=str(path), text="- one\n"),)
+        async with stage.playing() as window:
+            window.show_tab("Files")
+            await until(window.files._watcher.files)
+            for text, write in (("- two\n", path.write_text), ("- three\n", lambda t: replace_file(path, t))):
+                stage.engine.files = (MemoryFile(name="MEMORY.md", path=str(path), text=text),)
+                write(text)
+                await until(lambda text=text: window.files.body.blocks.text == text)
+
+    on_qt_loop(check())
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write as careful editors do: another file takes the name."""
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.replace(path)
+
+
+def test_a_reason_that_stands_above_the_file_is_not_repeated(stage, on_qt_loop):
+    async def check():
+        stage.engine.files = (MemoryFile(name="MEMORY.md", path="/none", text="", problem="It is a link."),)
+        async with stage.playing() as window:
+            window.show_tab("Files")
+            await until(window.files._problem.isVisible)
+            window.files.show_message("It is a link.")
+            assert not window.files._message.isVisible()
+            window.files.show_message("Something else.")
+            assert window.files._message.isVisible()
+
+    on_qt_loop(check())
+
+
+# -- garbage --------------------------------------------------------------------------------------
+
+
+def test_cycles_with_qt_objects_wait_for_the_qt_thread(qapp: QApplication):
+    keeper = QObject()
+    collector = GarbageCollector(keeper)
+    try:
+        assert not gc.isenabled()
+        lost = QTimer()
+        lost.setProperty("self", [lost])
+        cycle: list[object] = [lost]
+        cycle.append(cycle)
+        gone = weakref.ref(lost)
+        lost.setProperty("self", None)
+        del lost, cycle
+        assert gone() is not None
+        made = [[i] for i in range(2_000)]  # enough for the youngest generation to be due
+        collector.look()
+        assert gone() is None
+        assert len(made) == 2_000
+    finally:
+        collector.close()
+        assert gc.isenabled()
+        gc.disable()
