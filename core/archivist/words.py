@@ -33,6 +33,8 @@ def cjk_run() -> re.Pattern[str]:
 
 def fold(text: str) -> str:
     """Return the matching copy of one line: NFKC, case-folded, apostrophes straight, white space collapsed."""
+    if text.isascii():  # most of English: nothing to normalise
+        return " ".join(text.lower().replace("`", "'").split())
     folded = unicodedata.normalize("NFKC", text).casefold().translate(APOSTROPHES)
     return _SPACES.sub(" ", unicodedata.normalize("NFKC", folded)).strip()
 

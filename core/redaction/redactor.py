@@ -7,12 +7,14 @@ plain ones, so that neither hides a secret; all else of the text stays as it was
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from core.redaction.keywords import find_keyword_values, is_value
 from core.redaction.numbers import find_checked_numbers
 from core.redaction.rules import load_rules
 from core.redaction.spans import Span, make_mark
 
+KEPT_CHARACTERS = 4_000  # of texts whose outcome is kept for a while
 _ZERO_WIDTH = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _FULL_WIDTH = re.compile("[\uff01-\uff5e]")
 _FULL_TO_PLAIN = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if chr(code) not in "，；：！？（）"}
@@ -20,6 +22,11 @@ _FULL_TO_PLAIN = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if chr(c
 
 def redact(text: str) -> str:
     """Return the text with every secret replaced by its mark."""
+    return _redact_short(text) if len(text) <= KEPT_CHARACTERS else redact_with_kinds(text)[0]
+
+
+@lru_cache(maxsize=256)  # a message passes on its way to the index, the list and the archive
+def _redact_short(text: str) -> str:
     return redact_with_kinds(text)[0]
 
 

@@ -96,11 +96,18 @@ def has_cjk(text: str) -> bool:
 
 def fold(text: str) -> str:
     """Return `text` lower-cased and with letter variants folded, character for character."""
+    if text.isascii() and not _folds_ascii():
+        return text.lower()
     folded = text.translate(load_folding())
     lowered = folded.lower()
     if len(lowered) == len(folded):
         return lowered
     return "".join(c.lower() if len(c.lower()) == 1 else c for c in folded)
+
+
+@cache
+def _folds_ascii() -> bool:
+    return any(code < 128 for code in load_folding())
 
 
 def mask(text: str) -> str:
@@ -176,7 +183,9 @@ def read_clauses(text: str) -> tuple[Clause, ...]:
             prose, folded = prose[: found.start()], folded[: found.start()]
             break
     masked = mask(prose)
-    words = "".join(MASK if m == MASK else f for m, f in zip(masked, folded, strict=True))
+    words = folded
+    if MASK in masked:
+        words = "".join(MASK if m == MASK else f for m, f in zip(masked, folded, strict=True))
     clauses: list[Clause] = []
     number = 0
     for start, end, stop in split_spans(_open_quotes(masked, prose)):

@@ -66,6 +66,8 @@ def follow_language(user_texts: Sequence[str], fallback: str = "en") -> str:
 def guess_language(user_text: str) -> str | None:
     """Return the language of a user's words, or None where they do not tell."""
     text = _own_words(user_text)
+    if text.isascii():
+        return _guess_latin(text) if _LATIN.search(text) else None
     hangul, kana, han = (len(pattern.findall(text)) for pattern in (_HANGUL, _KANA, _HAN))
     weights = {
         "ko": hangul * _CJK_WEIGHT,
@@ -92,6 +94,8 @@ def _own_words(text: str) -> str:
     """Return a text without what was pasted into it: code, logs, addresses, paths."""
     text = _LOG_LINE.sub(" ", drop_fences(text))
     text = _LEFT_OUT.sub(" ", text)
+    if not _CODE_SIGN.search(text):
+        return text
     return _ASCII_WORD.sub(lambda word: " " if _CODE_SIGN.search(word[0]) else word[0], text)
 
 
@@ -103,8 +107,9 @@ def _guess_latin(text: str) -> str | None:
     for word, times in counted.items():
         for language in _small_words().get(word, ()):
             scores[language] += times
+    folded = text.casefold()
     for letter, language in _letters():
-        scores[language] += min(2, text.casefold().count(letter))
+        scores[language] += min(2, folded.count(letter))
     ranked = scores.most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return None

@@ -61,7 +61,9 @@ def _find_spans(text: str) -> tuple[Span, ...]:
         return ()
     spans: list[Span] = []
     rest = text
-    for pattern, clean in ((_ADDRESS, _clean_address), (_EMAIL, None), (_WINDOWS, _clean_end)):
+    for sign, pattern, clean in (("://", _ADDRESS, _clean_address), ("@", _EMAIL, None), ("\\", _WINDOWS, _clean_end)):
+        if sign not in rest:
+            continue
         for found in pattern.finditer(rest):
             reference = clean(found[0]) if clean else ""
             if reference and len(reference) > 3:

@@ -14,6 +14,8 @@ from core.paths import find_resources
 
 def fold(text: str) -> str:
     """Return the matching copy of a text: NFKC, case folded, apostrophes straight."""
+    if text.isascii():  # most of English: nothing to normalise
+        return text.lower().replace("`", "'")
     folded = unicodedata.normalize("NFKC", text).casefold()
     return folded.replace("’", "'").replace("‘", "'").replace("ʼ", "'").replace("`", "'")
 

@@ -17,6 +17,7 @@ _ADDRESS = re.compile(
     r"|\b(?:localhost|(?:\d{1,3}\.){3}\d{1,3}):\d{2,5}\b",
     re.IGNORECASE,
 )
+_ADDRESS_SIGN = re.compile(r"://|:\d\d|\.(?:internal|local|lan|corp|intra|home\.arpa)\b", re.IGNORECASE)
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]\.?$")
 _STOPS = " \t\n.,;:!?。，；：！？"
 
@@ -37,7 +38,7 @@ def find_files(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said: 
 
 def _references(turn: TurnText, clauses: tuple[Clause, ...]) -> list[str]:
     text = turn.user[:20_000]
-    found = [match[0].rstrip(_STOPS) for match in _ADDRESS.finditer(text)]
+    found = [match[0].rstrip(_STOPS) for match in _ADDRESS.finditer(text)] if _ADDRESS_SIGN.search(text) else []
     paths = (path for path in find_paths(text) if not _INITIALS.match(path))
     found += [path for path in paths if not any(path in other for other in found)]
     for language in {clause.language for clause in clauses}:

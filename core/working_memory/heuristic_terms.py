@@ -22,7 +22,9 @@ _REPEAT_SHARE = 0.8
 
 def strip_tags(text: str) -> str:
     """Return a line without its tags at the front and its date at the end."""
-    return _TAG.sub("", text).strip()
+    if "[" in text or ")" in text or "）" in text:  # most lines have none of them
+        text = _TAG.sub("", text)
+    return text.strip()
 
 
 @lru_cache(maxsize=8192)
@@ -31,7 +33,10 @@ def find_terms(text: str) -> frozenset[str]:
     terms: set[str] = set()
     skipped = _function_characters()
     stop = load_stop_words()
-    for token in _TOKEN.findall(_vague_runs().sub(" ", fold(strip_tags(text)))):
+    folded = fold(strip_tags(text))
+    if not folded.isascii():
+        folded = _vague_runs().sub(" ", folded)
+    for token in _TOKEN.findall(folded):
         if _CJK.match(token):
             terms.update(
                 token[i : i + 2]
