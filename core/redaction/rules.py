@@ -24,6 +24,7 @@ class Rules:
     shapes: tuple[Shape, ...]
     keyword: re.Pattern[str]  # groups: name, strong or weak, separator or copula or option
     keyword_cue: re.Pattern[str]
+    plain_cue: re.Pattern[str]  # the same for text in lower case, as the rules are written
     not_value: re.Pattern[str]
     kinds: tuple[tuple[str, re.Pattern[str]], ...]
 
@@ -57,6 +58,7 @@ def load_rules() -> Rules:
         shapes=shapes,
         keyword=re.compile(keyword, re.IGNORECASE),
         keyword_cue=re.compile(f"{strong}|{weak}", re.IGNORECASE),
+        plain_cue=re.compile(f"{strong}|{weak}"),
         not_value=re.compile("|".join([*table["not_values"]["patterns"], words]), re.IGNORECASE | re.DOTALL),
         kinds=tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in table["kinds"].items()),
     )

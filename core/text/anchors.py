@@ -186,12 +186,15 @@ def is_covered(old_item: str, new_items: Iterable[str], context: str = "") -> bo
     `context` is the old body: a name that starts the old item is known by the rest of the body.
     """
     listed = tuple(new_items)
-    if KeyIndex(listed).holds(old_item):
-        return True
+    return KeyIndex(listed).holds(old_item) or is_said(old_item, listed, context)
+
+
+def is_said(old_item: str, new_items: Iterable[str], context: str = "") -> bool:
+    """Do as `is_covered` does, for items that are known to hold no duplicate of the old one."""
     hard = find_anchors(old_item, context).hard
     terms = content_terms(old_item)
     parts = [part for part in map(content_terms, split_parts(old_item)) if part]
-    return any(_says(old_item, hard, terms, parts, new) for new in listed)
+    return any(_says(old_item, hard, terms, parts, new) for new in new_items)
 
 
 def _says(old: str, hard: tuple[Anchor, ...], terms: frozenset[str], parts: list[frozenset[str]], new: str) -> bool:

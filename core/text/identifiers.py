@@ -6,7 +6,7 @@ never names. `text` is what dates, numbers and paths have left over: their place
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from core.text.language import guess_by_small_words
 from core.text.paths import is_domain_ending
@@ -130,6 +130,7 @@ def _capitals(text: str) -> Iterator[tuple[int, int, str]]:
             yield found.start(), found.start() + len(word), word
 
 
+@lru_cache(maxsize=256)  # a whole body is the context of each of its items
 def _capitals_inside(text: str, small: frozenset[str]) -> frozenset[str]:
     return frozenset(
         _singular(word)

@@ -7,6 +7,7 @@ and CJK habits; what is content (`#4521`, `-5 °C`, `3.5 km`) stays content.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from core.text.fences import FenceFinder
 from core.text.tokens import is_cjk
@@ -26,6 +27,7 @@ _MARKER = re.compile(
     re.VERBOSE,
 )
 _HEADING = re.compile(r"\s*#+(?:\s|$)")
+_REMEMBERED_LENGTH = 32_000  # characters; a body, not a pasted page
 _RULE = re.compile(r"\s*([-*_=—─])(?:\s*\1){2,}\s*$")
 _ITALIC = re.compile(r"\s*(?:\*(?![\s*])[^*]+(?<!\s)\*|_(?![\s_])(?:[^_]|_(?=\w))+(?<!\s)_)\s*$")
 
@@ -67,6 +69,15 @@ def extract_items(body: str) -> tuple[str, ...]:
 
 def read_items(body: str) -> tuple[BodyItem, ...]:
     """Return a body's items with their places; nested ones follow their parents."""
+    return _remembered_items(body) if len(body) <= _REMEMBERED_LENGTH else _read_items(body)
+
+
+@lru_cache(maxsize=64)  # a merge reads each body some twenty times
+def _remembered_items(body: str) -> tuple[BodyItem, ...]:
+    return _read_items(body)
+
+
+def _read_items(body: str) -> tuple[BodyItem, ...]:
     lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return tuple(_nest(_Reader(lines, describes=True).read()))
 
@@ -172,5 +183,8 @@ def _nest(items: Iterator[tuple[BodyItem, int]]) -> Iterator[BodyItem]:
         while above and above[-1][0] >= column:
             above.pop()
         parent = above[-1][1] if above else None
-        yield replace(item, parent=parent, depth=len(above))
+        if parent is None:
+            yield item
+        else:
+            yield replace(item, parent=parent, depth=len(above))
         above.append((column, item.text))
