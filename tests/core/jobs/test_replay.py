@@ -126,16 +126,18 @@ from pathlib import Path
 import apsw
 from tests.core.jobs.talk import run_replay
 
-dies_at, count = int(sys.argv[3]), 0
+dies_at, count, changes = int(sys.argv[3]), 0, 0
 
-def committing():
-    global count
-    count += 1
-    if count == dies_at:
-        os.kill(os.getpid(), signal.SIGKILL)
+def committing(connection):
+    global count, changes
+    if connection.total_changes() != changes:  # a look for work that finds none commits nothing
+        changes = connection.total_changes()
+        count += 1
+        if count == dies_at:
+            os.kill(os.getpid(), signal.SIGKILL)
     return False
 
-apsw.connection_hooks.append(lambda connection: connection.set_commit_hook(committing))
+apsw.connection_hooks.append(lambda c: c.set_commit_hook(lambda: committing(c)))
 run_replay(Path(sys.argv[1]), Path(sys.argv[2]))
 print(count)
 """
