@@ -178,8 +178,11 @@ class TurnHook:
         await loop.run_in_executor(self._files, lambda: self._twins.write(*written))
         await self._database.write(lambda c: [outbox.finish(c, turn, outbox.TWIN) for turn in numbers])
 
-    async def remember(self, turn: TurnId) -> Remembered | None:
-        """Vectors, segment and pending lines of an indexed turn, in one transaction; None if done before."""
+    async def remember(self, turn: TurnId, *, also: Callable[[Connection, Remembered], object]) -> Remembered | None:
+        """Vectors, segment and pending lines of an indexed turn, in one transaction; None if done before.
+
+        `also` belongs to the same transaction.
+        """
         situation = await self._database.read(lambda c: _load_situation(c, turn))
         if situation is None:
             await self._database.write(lambda c: outbox.finish(c, turn, outbox.REMEMBER))
@@ -188,8 +191,11 @@ class TurnHook:
         noticed = await self._in_pool(lambda: self._notice(situation, vectors))
 
         def store(c: Connection) -> Remembered | None:
-            done = not outbox.finish(c, turn, outbox.REMEMBER)
-            return None if done else self._store(c, situation, vectors, noticed)
+            if not outbox.finish(c, turn, outbox.REMEMBER):
+                return None
+            remembered = self._store(c, situation, vectors, noticed)
+            also(c, remembered)
+            return remembered
 
         return await self._database.write(store)
 
@@ -225,8 +231,13 @@ class TurnHook:
             live_tokens=situation.standing.live_tokens,
         )
 
-    async def close_segment(self, segment: SegmentRow, reason: BoundaryReason) -> bool:
-        """Close an open segment that no further turn will join; a held drift stands (archivist.md section 5)."""
+    async def close_segment(
+        self, segment: SegmentRow, reason: BoundaryReason, *, also: Callable[[Connection], object]
+    ) -> bool:
+        """Close an open segment that no further turn will join; a held drift stands (archivist.md section 5).
+
+        `also` belongs to the same transaction.
+        """
 
         def store(c: Connection) -> bool:
             now, current = self._clock(), segments.get(c, segment.id)
@@ -235,7 +246,10 @@ class TurnHook:
             language = conversations.load_language(c, segment.session_id) or "en"
             if current.held is not None:
                 current = segmentation.split_held(c, current, language, now=now)
-            return segmentation.close(c, current, language, closed_by=reason, now=now)
+            closed = segmentation.close(c, current, language, closed_by=reason, now=now)
+            if closed:
+                also(c)
+            return closed
 
         return await self._database.write(store)
 

@@ -140,7 +140,7 @@ class Worker:
             taken += part
             waiting = waiting[len(part) :]
             cause = self._due(part[-1].remembered) if part else ""
-            if cause and await self._commit(session_id, cause=cause):
+            if cause and await self._commit(session_id, cause=cause, asked=True):
                 await self._start_jobs()
         touched = frozenset({session_id})
         self._publish(Changes(messages=touched, memory=touched, segments=touched, conversations=True))
@@ -162,7 +162,7 @@ class Worker:
 
     async def _run_jobs(self) -> None:
         try:
-            while await self._run_job():
+            while await self._run_job(commits=False):  # those wait for nobody
                 pass
         except CoreError as error:
             self._report("store", str(error))
@@ -179,7 +179,7 @@ class Worker:
             if stop.is_set():
                 break
             taken.append(self._hook.take(c, session_id, prepared, owner=self._owner))
-            if self._due(taken[-1].remembered):
+            if taken[-1].remembered is not None and self._note_due(c, taken[-1].remembered):
                 break
         return taken
 
@@ -200,8 +200,10 @@ class Worker:
     async def flush(self, *, before: float) -> None:
         """Close open segments whose last turn ended before a time, and commit their conversations."""
         for segment in await self._database.read(lambda c: segments.find_idle(c, before=before)):
-            if await self._hook.close_segment(segment, BoundaryReason.FLUSH):
-                await self.commit(segment.session_id, cause="The conversation rested.")
+            cause = "The conversation rested."
+            ask = partial(queue.ask_for_commit, session_id=segment.session_id, turn=segment.last_turn, cause=cause)
+            if await self._hook.close_segment(segment, BoundaryReason.FLUSH, also=ask):
+                await self.commit(segment.session_id, cause=cause)
                 self._publish(Changes(segments=frozenset({segment.session_id})))
 
     async def commit(self, session_id: SessionId, *, cause: str) -> bool:
@@ -211,9 +213,9 @@ class Worker:
             pass
         return committed
 
-    async def _commit(self, session_id: SessionId, *, cause: str) -> bool:
+    async def _commit(self, session_id: SessionId, *, cause: str, asked: bool = False) -> bool:
         """Commit a conversation in the store; jobs for its files wait in the queue."""
-        if await self._committer.commit(session_id, cause=cause) is None:
+        if await self._committer.commit(session_id, cause=cause, asked=asked) is None:
             return False
         self._publish(Changes(memory=frozenset({session_id}), conversations=True, status=True))
         return True
@@ -237,7 +239,7 @@ class Worker:
         await self._database.write(lambda c: outbox.postpone(c, row, error=error, now=self._clock()))
 
     async def _remember(self, turn: TurnId) -> None:
-        remembered = await self._hook.remember(turn)
+        remembered = await self._hook.remember(turn, also=self._note_due)
         if remembered is None:
             return
         touched = frozenset({remembered.session_id})
@@ -245,6 +247,13 @@ class Worker:
         cause = self._due(remembered)
         if cause:
             await self.commit(remembered.session_id, cause=cause)
+
+    def _note_due(self, c: Connection, remembered: Remembered) -> bool:
+        """Queue a commit if a turn makes one due: in its transaction, so that a crash cannot part the two."""
+        cause = self._due(remembered)
+        if cause:
+            queue.ask_for_commit(c, remembered.session_id, remembered.turn, cause=cause)
+        return bool(cause)
 
     def _due(self, remembered: Remembered | None) -> str:
         """Why a commit is due, "" when none is."""
@@ -254,11 +263,11 @@ class Worker:
             return "The conversation outgrew the window."
         return "A segment closed." if remembered.closed is not None else ""
 
-    async def _run_job(self) -> bool:
+    async def _run_job(self, *, commits: bool = True) -> bool:
         """Run the oldest job that is due; False when there is none."""
         async with self._running_job:
             job = await self._database.write(
-                lambda c: queue.claim_job(c, self._owner, now=self._clock()), repeatable=True
+                lambda c: queue.claim_job(c, self._owner, now=self._clock(), commits=commits), repeatable=True
             )
             if job is None:
                 return False
@@ -278,6 +287,9 @@ class Worker:
         if job.kind == queue.MEMORY_UPDATE:
             archive = int(job.payload["archive"])
             return archive if await self._committer.finish(job.session_id, archive) else None
+        if job.kind == queue.COMMIT:
+            await self._commit(job.session_id, cause=job.payload["cause"], asked=True)
+            return None
         await self._write_entries(job)
         return None
 

@@ -52,6 +52,7 @@ class _Held:
     pending: tuple[PendingLine, ...]
     user_texts: tuple[str, ...]  # the user's words behind the pending lines
     language: str
+    commit_asked: bool  # in the queue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,30 +86,37 @@ class Committer:
         self._tail_tokens = tail_tokens  # estimate that an automatic commit leaves live at most
         self._locks: dict[SessionId, asyncio.Lock] = {}
 
-    async def commit(self, session_id: SessionId, *, cause: str, keep: int = KEEP_RECENT) -> Committed | None:
+    async def commit(
+        self, session_id: SessionId, *, cause: str, keep: int = KEEP_RECENT, asked: bool = False
+    ) -> Committed | None:
         """Archive what lies outside the window and fold the pending lines; None if there was neither.
 
+        With `asked`, only if the queue still asks for it: whoever comes first does it, and then nobody else.
         The archive's first files are on disk before the one transaction that is the commit; `finish`,
         which a job asks for, writes the others.
         """
         async with self._locks.setdefault(session_id, asyncio.Lock()):
             held = await self._database.read(lambda c: _load_held(c, session_id))
+            if asked and not held.commit_asked:
+                return None
             archive = self._plan(session_id, held, cause=cause, keep=keep)
             if archive is None and not held.pending:
+                await self._database.write(lambda c: queue.drop_commit(c, session_id), repeatable=True)
                 return None
             at = self._clock()
             loop = asyncio.get_running_loop()
             folding = loop.run_in_executor(self._pool, _fold, held, cause, archive, at)
             if archive is not None:  # the disk and the fold take their time together
                 await loop.run_in_executor(self._files, self._begin_files, session_id, archive)
-            version, asked = await folding
+            version, operations = await folding
 
             def store(c: Connection) -> bool:
                 if memory_versions.get_newest_number(c, session_id) != version.number - 1:
                     return False  # another process was faster: what is left is committed when it is due
                 if archive is not None:
                     _move(c, session_id, archive, cause=cause, keep=keep, at=at)
-                _add_version(c, session_id, version, held.pending, asked)
+                _add_version(c, session_id, version, held.pending, operations)
+                queue.drop_commit(c, session_id)
                 return True
 
             if not await self._database.write(store):
@@ -212,6 +220,7 @@ def _load_held(c: Connection, session_id: SessionId) -> _Held:
         pending=pending,
         user_texts=tuple(texts),
         language=conversations.load_language(c, session_id) or "en",
+        commit_asked=queue.is_commit_asked(c, session_id),
     )
 
 

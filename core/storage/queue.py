@@ -5,12 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from core.model import SessionId
+from core.model import SessionId, TurnId
 from core.storage.database import Connection
 from core.storage.outbox import BACKOFF_S
 
 LEASE_S = 120.0
 MAX_ATTEMPTS = 3  # working-memory.md section 1, phase 2
+COMMIT = "commit"  # asked for with the turn that made it due, gone with the commit itself
 MEMORY_UPDATE = "memory_update"  # phase 2 of a commit
 MEMORY_FILES = "memory_files"  # lasting statements of a commit's turns to MEMORY.md
 
@@ -20,6 +21,7 @@ class Job:
     """A claimed job."""
 
     id: int
+    key: str
     kind: str
     session_id: SessionId
     payload: dict[str, Any]
@@ -63,26 +65,44 @@ def add_job(c: Connection, kind: str, session_id: SessionId, payload: dict[str, 
     )
 
 
-def claim_job(c: Connection, owner: str, *, now: float) -> Job | None:
-    """Lease the oldest job that is due; one job of a conversation runs at a time, in order."""
+def ask_for_commit(c: Connection, session_id: SessionId, turn: TurnId, *, cause: str) -> None:
+    """Queue the commit that a turn makes due."""
+    add_job(c, COMMIT, session_id, {"cause": cause}, key=f"{COMMIT}:{session_id}:{turn}")
+
+
+def is_commit_asked(c: Connection, session_id: SessionId) -> bool:
+    """Whether a commit of a conversation waits."""
+    found = c.execute("SELECT 1 FROM jobs WHERE session_id = ? AND kind = ?", (session_id, COMMIT)).fetchone()
+    return found is not None
+
+
+def drop_commit(c: Connection, session_id: SessionId) -> None:
+    """Take what asks for a commit off the queue: it happens in this transaction."""
+    c.execute("DELETE FROM jobs WHERE session_id = ? AND kind = ?", (session_id, COMMIT))
+
+
+def claim_job(c: Connection, owner: str, *, now: float, commits: bool = True) -> Job | None:
+    """Lease the oldest job that is due, `commits` or not; one job of a conversation runs at a time, in order."""
     rows = c.execute(
         "UPDATE jobs SET owner = ?, lease_until = ?, attempts = attempts + 1 WHERE id = ("
         "  SELECT id FROM jobs j WHERE next_try_at <= ? AND (lease_until <= ? OR owner = ?) AND attempts < ?"
+        "  AND (? OR kind <> ?)"
         "  AND NOT EXISTS (SELECT 1 FROM jobs e WHERE e.session_id = j.session_id AND e.id < j.id AND e.attempts < ?)"
         "  ORDER BY id LIMIT 1)"
-        " RETURNING id, kind, session_id, payload_json, attempts",
-        (owner, now + LEASE_S, now, now, owner, MAX_ATTEMPTS, MAX_ATTEMPTS),
+        " RETURNING id, key, kind, session_id, payload_json, attempts",
+        (owner, now + LEASE_S, now, now, owner, MAX_ATTEMPTS, commits, COMMIT, MAX_ATTEMPTS),
     )
     return next(
         (
             Job(
                 id=i,
+                key=key,
                 kind=kind,
                 session_id=SessionId(session_id),
                 payload=json.loads(payload),
                 attempts=attempts,
             )
-            for i, kind, session_id, payload, attempts in rows
+            for i, key, kind, session_id, payload, attempts in rows
         ),
         None,
     )
@@ -98,15 +118,16 @@ def release(c: Connection, is_gone: Callable[[str], bool]) -> None:
 
 
 def finish_job(c: Connection, job: Job) -> None:
-    c.execute("DELETE FROM jobs WHERE id = ?", (job.id,))
+    # by both: a commit goes while its job runs, and its number may be another's by now
+    c.execute("DELETE FROM jobs WHERE id = ? AND key = ?", (job.id, job.key))
 
 
 def postpone_job(c: Connection, job: Job, *, error: str, now: float) -> None:
     """Give a failed job back with a back-off; after the last attempt it stays, listed as failed."""
     wait_s = BACKOFF_S[min(job.attempts, len(BACKOFF_S)) - 1]
     c.execute(
-        "UPDATE jobs SET owner = NULL, lease_until = 0, next_try_at = ?, error = ? WHERE id = ?",
-        (now + wait_s, error, job.id),
+        "UPDATE jobs SET owner = NULL, lease_until = 0, next_try_at = ?, error = ? WHERE id = ? AND key = ?",
+        (now + wait_s, error, job.id, job.key),
     )
 
 

@@ -126,3 +126,17 @@ def test_lost_files_of_an_archive_are_made_again_from_the_store(tmp_path):
             assert (folder / ".done").exists()
 
     asyncio.run(run())
+
+
+def test_a_commit_that_the_queue_asks_for_happens_once(tmp_path):
+    async def run():
+        async with committed_desk(tmp_path, 3) as (database, committer):
+            assert await committer.commit(CHAT, cause="a test", asked=True) is None
+            await database.write(lambda c: queue.ask_for_commit(c, CHAT, 3, cause="a test"))
+            done = await asyncio.gather(*(committer.commit(CHAT, cause="a test", asked=True) for _ in range(2)))
+            assert [each.version for each in done if each is not None] == [1]
+            await database.write(lambda c: queue.ask_for_commit(c, CHAT, 3, cause="a test"))
+            assert await committer.commit(CHAT, cause="a test", asked=True) is None  # nothing is left to commit
+            assert await database.read(lambda c: queue.is_commit_asked(c, CHAT)) is False
+
+    asyncio.run(run())

@@ -107,3 +107,15 @@ def test_archives_are_numbered_by_conversation(write, chat):
     assert write(lambda c: queue.has_archive(c, chat, 2)) is False
     assert write(lambda c: queue.get_archive_cause(c, chat, 1)) == "You asked for it."
     assert write(lambda c: queue.get_archive_cause(c, chat, 2)) == ""
+
+
+def test_a_commit_that_happened_is_asked_for_no_more_and_its_job_takes_no_other_with_it(write, chat):
+    write(lambda c: queue.ask_for_commit(c, chat, 1, cause="A segment closed."))
+    assert write(lambda c: queue.claim_job(c, "app", now=0.0, commits=False)) is None
+    job = claim(write)
+    assert (job.kind, job.payload) == (queue.COMMIT, {"cause": "A segment closed."})
+    write(lambda c: queue.drop_commit(c, chat))
+    assert write(lambda c: queue.is_commit_asked(c, chat)) is False
+    write(lambda c: queue.ask_for_commit(c, chat, 2, cause="A segment closed."))  # under the number that is free again
+    write(lambda c: queue.finish_job(c, job))
+    assert write(lambda c: queue.is_commit_asked(c, chat)) is True
