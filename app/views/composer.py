@@ -44,6 +44,12 @@ class Entry(QPlainTextEdit):
         self.document().documentLayout().documentSizeChanged.connect(self.fit)
         self.fit()
 
+    def restyle(self) -> None:
+        """Take the present zoom; Qt draws the placeholder in the viewport's font, which does not follow."""
+        self.setFont(self._look.font(14))
+        self.viewport().setFont(self._look.font(14))
+        self.fit()
+
     def is_composing(self) -> bool:
         """Whether an input method holds text that is not committed yet."""
         return bool(self.textCursor().block().layout().preeditAreaText())
@@ -232,5 +238,4 @@ class Composer(QFrame):
         self._inner.setContentsMargins(px(12), px(10), px(12), px(10))
         self._inner.setSpacing(px(8))
         self._row.setSpacing(px(10))
-        self.entry.setFont(self._look.font(14))
-        self.entry.fit()
+        self.entry.restyle()

@@ -98,10 +98,7 @@ class LineRow(QFrame):
     def _show_evidence(self, line: MemoryLine) -> None:
         accent = self._look.theme.colours["accent"]
         shown = line.turns[-3:]
-        struck = "line-through" if line.state is LineState.REMOVED else "none"
-        links = ", ".join(
-            f'<a href="{turn}" style="color:{accent}; text-decoration:{struck}">{turn}</a>' for turn in shown
-        )
+        links = ", ".join(f'<a href="{turn}" style="color:{accent}; text-decoration:none">{turn}</a>' for turn in shown)
         more = "…, " if len(line.turns) > len(shown) else ""
         self._evidence.setText(f'<span style="color:{accent}">turn {more}</span>{links}' if links else "")
         self._evidence.setToolTip("Go to the turn this came from" if links else "")

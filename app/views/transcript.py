@@ -178,12 +178,20 @@ class Transcript(QScrollArea):
     def _build_slice(self) -> None:
         end = time.monotonic() + SLICE_S
         missing = [m for m in self._wanted if m.id not in self._views]
+        self._sort_by_distance(missing)
         while missing and time.monotonic() < end:
             self._make(missing.pop())
         self.place()
         self._try_jump()
         if missing:
             self._build_timer.start()
+
+    def _sort_by_distance(self, missing: list[Message]) -> None:
+        """Nearest to what is on screen last, where it is taken first: at the end of a conversation, the newest."""
+        anchor = self._anchor()
+        if not self._at_end and anchor is not None:
+            here = anchor[0].message.id  # ids ascend
+            missing.sort(key=lambda m: -abs(m.id - here))
 
     def _make(self, message: Message) -> None:
         view = MessageView(self._look, message, time.time(), self._column)
@@ -225,7 +233,7 @@ class Transcript(QScrollArea):
             self.earlier_wanted.emit()
 
     def _offer_newest(self) -> None:
-        """A way back for the reader who is more than a screen away from the end."""
+        """A way back for the reader who is far from the end."""
         bar = self.verticalScrollBar()
         self._newest.setVisible(bar.maximum() - bar.value() > self.viewport().height() // 2)
         if self._newest.isVisible():

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.theme import Look
-from app.views.base import Mark, make_label
+from app.views.base import Mark, Scroll, make_label
 
 _FIRST = (
     ("Private", "Conversations and memory are files in {folder}. Nothing is sent anywhere."),
@@ -45,7 +45,10 @@ class Welcome(QWidget):
         column.addWidget(self._hero)
         column.addWidget(self._lead)
         column.addWidget(self._rows)
-        outer = QVBoxLayout(self)
+        area = Scroll(look, margins=0, spacing=0)  # large type in a low window
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        outer = area.column
+        outer.setAlignment(Qt.AlignmentFlag(0))
         outer.addStretch(2)
         middle = QHBoxLayout()
         middle.addStretch(1)
@@ -53,6 +56,9 @@ class Welcome(QWidget):
         middle.addStretch(1)
         outer.addLayout(middle)
         outer.addStretch(3)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(area)
         look.changed.connect(self._on_look)
         self._on_look()
         self.set_first(True)

@@ -96,12 +96,18 @@ class MainWindow(QMainWindow):
         return (self.sidebar if side == "left" else self.inspector).isVisible()
 
     def toggle_pane(self, side: str) -> None:
-        """Hide or show the left or right pane."""
-        pane = self.sidebar if side == "left" else self.inspector
-        self._wanted[side] = not pane.isVisible()
-        pane.setVisible(self._wanted[side])
-        if self._wanted[side]:
-            self._share_widths()
+        """Hide or show the left or right pane; where two have no room, the one asked for takes the other's."""
+        self._wanted[side] = not self.is_pane_shown(side)
+        if not self._wanted[side]:
+            (self.sidebar if side == "left" else self.inspector).hide()
+            return
+        least = self._look.px(CENTRE_MIN + (LEFT_MIN if side == "left" else RIGHT_MIN)) + 2
+        if self.width() < least:
+            self.resize(least, self.height())
+        room_for_both = self.width() >= self._look.px(CENTRE_MIN + LEFT_MIN + RIGHT_MIN)
+        self.sidebar.setVisible(side == "left" or (self._wanted["left"] and room_for_both))
+        self.inspector.setVisible(side == "right" or (self._wanted["right"] and room_for_both))
+        self._share_widths()
 
     def cycle_panes(self, step: int = 1) -> None:
         """Move the focus to the next pane: list, messages, composer, inspector."""

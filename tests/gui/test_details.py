@@ -269,7 +269,7 @@ def test_zoom_drops_what_is_far_away_and_builds_it_again_around_the_reader(stage
             assert not transcript._newest.isVisible()
         stage.look.apply(zoom_percent=100)
 
-    on_qt_loop(check())
+    on_qt_loop(check(), blocked_s=3)
 
 
 def test_zoom_steps_in_quick_succession_are_taken_at_once(stage, on_qt_loop):
@@ -285,6 +285,86 @@ def test_zoom_steps_in_quick_succession_are_taken_at_once(stage, on_qt_loop):
             await until(lambda: stage.look.zoom_percent == 100)
 
     on_qt_loop(check())
+
+
+def test_a_reader_in_the_middle_sees_the_neighbours_built_first(stage, on_qt_loop):
+    async def check():
+        stage.engine.add("talk", id="a")
+        for i in range(40):
+            stage.engine.add_turn(A, f"question {i}", "text " * 100)
+        async with stage.playing() as window:
+            transcript = window.chat.transcript
+            await until(lambda: len(transcript.message_views()) == 80)
+            transcript.verticalScrollBar().setValue(0)
+            await stage.settle()
+            window.zoom(-20)
+            await until(lambda: 80 > len(transcript.message_views()) > 20)
+            built = [view.message.id for view in transcript.message_views()]
+            wanted = [m.id for m in transcript._wanted]
+            assert built == wanted[: len(built)]
+            await until(lambda: len(transcript.message_views()) == 80)
+        stage.look.apply(zoom_percent=100)
+
+    on_qt_loop(check(), blocked_s=3)
+
+
+# -- window ---------------------------------------------------------------------------------------
+
+
+def test_a_pane_that_is_asked_for_is_shown_whole_in_a_narrow_window(stage, on_qt_loop):
+    async def check():
+        async with stage.playing() as window:
+            window.resize(560, 700)
+            await stage.settle()
+            for side, pane, other in (
+                ("right", window.inspector, window.sidebar),
+                ("left", window.sidebar, window.inspector),
+            ):
+                if window.is_pane_shown(side):
+                    window.toggle_pane(side)
+                window.toggle_pane(side)
+                await stage.settle()
+                assert pane.isVisible()
+                assert not other.isVisible()
+                assert pane.width() >= pane.minimumWidth()
+                assert not pane.geometry().intersects(window.chat.geometry())
+
+    on_qt_loop(check())
+
+
+def test_the_placeholder_grows_with_the_zoom(stage, on_qt_loop):
+    def inked_height(entry: QWidget) -> int:
+        image = entry.grab().toImage()
+        paper = image.pixelColor(image.width() - 3, image.height() // 2)
+        rows = [y for y in range(image.height()) if any(image.pixelColor(x, y) != paper for x in range(4, 360, 2))]
+        return rows[-1] - rows[0]
+
+    async def check():
+        async with stage.playing() as window:
+            entry = window.chat.composer.entry
+            window.sidebar.list.setFocus()  # no cursor in the picture
+            small = inked_height(entry)
+            window.zoom(100)
+            await until(lambda: stage.look.zoom_percent == 200)
+            await stage.settle()
+            assert inked_height(entry) > 1.6 * small
+        stage.look.apply(zoom_percent=100)
+
+    on_qt_loop(check(), blocked_s=3)
+
+
+def test_the_welcome_can_be_scrolled_where_it_does_not_fit(stage, on_qt_loop):
+    async def check():
+        async with stage.playing() as window:
+            window.resize(700, 500)
+            window.zoom(100)
+            await until(lambda: stage.look.zoom_percent == 200)
+            await stage.settle()
+            bodies = [body for _, body, _ in window.chat.welcome._texts]
+            assert all(body.height() >= body.heightForWidth(body.width()) for body in bodies)
+        stage.look.apply(zoom_percent=100)
+
+    on_qt_loop(check(), blocked_s=3)
 
 
 # -- status line ----------------------------------------------------------------------------------
