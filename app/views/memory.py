@@ -5,7 +5,7 @@ A live refresh reuses the rows that are there, so nothing flickers and the scrol
 
 from PySide6.QtCore import Property as QtProperty
 from PySide6.QtCore import QPropertyAnimation, QRectF, QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QSlider, QVBoxLayout, QWidget
 
 from app.rendering.display import one_line
@@ -30,6 +30,7 @@ _SPOKEN = {
     LineState.PENDING: "pending: ",
 }
 MAX_LINE_CHARS = 600
+MAX_TURNS, WIDE_ROW = 3, 300  # how much evidence stands beside a line, from what width (design pixels) on
 
 
 class LineRow(QFrame):
@@ -42,6 +43,7 @@ class LineRow(QFrame):
         self._look = look
         self._glow = 0.0
         self._line: MemoryLine | None = None
+        self._shown_turns = MAX_TURNS
         self.setProperty("kind", "memory-line")
         self._sign = make_label("", "sign")
         self._sign.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter)
@@ -95,9 +97,18 @@ class LineRow(QFrame):
         if self._line is not None:
             self._show_evidence(self._line)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Where there is little room, the line's words are worth more than all of its evidence."""
+        super().resizeEvent(event)
+        shown = MAX_TURNS if event.size().width() >= self._look.px(WIDE_ROW) else 1
+        if shown != self._shown_turns:
+            self._shown_turns = shown
+            if self._line is not None:
+                self._show_evidence(self._line)
+
     def _show_evidence(self, line: MemoryLine) -> None:
         accent = self._look.theme.colours["accent"]
-        shown = line.turns[-3:]
+        shown = line.turns[-self._shown_turns :]
         links = ", ".join(f'<a href="{turn}" style="color:{accent}; text-decoration:none">{turn}</a>' for turn in shown)
         more = "…, " if len(line.turns) > len(shown) else ""
         self._evidence.setText(f'<span style="color:{accent}">turn {more}</span>{links}' if links else "")

@@ -48,7 +48,7 @@ class Transcript(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setObjectName("transcript")
         self.setAccessibleName("Messages")
-        self._newest = make_button("↓ Newest", "small", self.scroll_to_end, tip="Go to the newest message (End)")
+        self._newest = make_button("↓ Newest", "float", self.scroll_to_end, tip="Go to the newest message (End)")
         self._newest.setParent(self)
         self._newest.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the End key does the same
         self._newest.hide()

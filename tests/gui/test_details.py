@@ -428,6 +428,25 @@ def test_coming_back_from_an_old_version_lights_nothing_up(stage, on_qt_loop):
     on_qt_loop(check())
 
 
+def test_a_narrow_pane_shows_the_newest_evidence_and_leaves_room_for_the_words(stage, on_qt_loop):
+    async def check():
+        stage.engine.add("talk", id="a")
+        turns = tuple(TurnId(t) for t in (7, 8, 9))
+        line = MemoryLine(text="word " * 20, origin=Origin.USER, state=LineState.KEPT, turns=turns)
+        memory = version(1, 1)
+        sections = tuple(replace(s, lines=(line,)) if s.section is Section.FACTS else s for s in memory.sections)
+        stage.engine.memories[A] = [replace(memory, sections=sections)]
+        async with stage.playing() as window:
+            evidence = window.memory.cards[Section.FACTS]._rows[0]._evidence
+            assert evidence.text().count("href") == 3
+            window.splitter.setSizes([264, 876, 300])
+            await until(lambda: evidence.text().count("href") == 1)
+            assert 'href="9"' in evidence.text()
+            assert evidence.accessibleName() == "from turn 7, 8, 9"
+
+    on_qt_loop(check())
+
+
 def test_sections_nothing_happened_to_share_one_line():
     same = [Decision(section=s, asked="KEEP", applied="KEEP", reason="") for s in (Section.TITLE, Section.GOALS)]
     added = Decision(section=Section.ISSUES, asked="UPDATE", applied="APPEND", reason="", restored=("Who signs?",))
