@@ -94,6 +94,31 @@ def test_a_second_start_raises_the_first_and_ends(x_display: str, tmp_path: Path
         assert app.close() == 0
 
 
+def test_what_other_programs_write_into_the_folder_is_shown(x_display: str, tmp_path: Path) -> None:
+    """A replay by keepsake-jobs and an edit by hand, both while the window is open."""
+    folder = tmp_path / "data"
+    with running(x_display, folder) as app:
+        app.wait_for(lambda t: "ready" in t, "the loaded model")
+        app.key("ctrl+3")
+        command = [
+            sys.executable,
+            "-m",
+            "core",
+            "replay",
+            "--data-dir",
+            str(folder),
+            "resources/demo/conversation.jsonl",
+        ]
+        replay = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+        assert replay.returncode == 0, replay.stdout + replay.stderr
+        app.wait_for(lambda t: "keepsake-jobs · " in t, "a change of MEMORY.md by the replay")
+        assert "Today" in app.rows() or "Earlier" in app.rows()
+        with (folder / "workspaces" / "default" / "MEMORY.md").open("a", encoding="utf-8") as file:
+            file.write("- written by hand\n")
+        app.wait_for(lambda t: "you (in another editor) · just now" in t, "who changed the file")
+        assert app.close() == 0
+
+
 def test_nothing_touches_the_network(x_display: str, tmp_path: Path) -> None:
     """The whole way to a reply inside a network namespace that has no interface but a dead loopback."""
     prefix = ("unshare", "-rn") if os.geteuid() else ("unshare", "-n")
