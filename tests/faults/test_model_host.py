@@ -246,7 +246,7 @@ def test_a_signal_for_the_programs_whole_group_is_not_for_the_model(tmp_path):
     """Ctrl+C or `timeout`: the program closes its model in order, and none is said to have died."""
     model = tmp_path / "m.gguf"
     model.write_bytes(b"x")
-    script = f"import os; os.write(1, {READY}); os.read(0, 1)"
+    script = f"import os; os.write(1, {READY})\nwhile os.read(0, 65536): pass"
 
     async def main():
         host = ModelHost(model, command=[sys.executable, "-c", script])
