@@ -16,7 +16,6 @@ from app.views import composer as composing
 from app.views.decisions import describe_all
 from app.views.files import ChangeCard
 from app.views.message import outcome
-from app.views.segments import SegmentCard
 from core.model import (
     BoundaryReason,
     Decision,
@@ -462,17 +461,25 @@ def test_sections_nothing_happened_to_share_one_line():
 @pytest.mark.parametrize(
     ("summary", "title"), [("Thanks, that's all!", "“Thanks, that's all!”"), ("", "Small talk"), ("a" * 90, None)]
 )
-def test_a_segment_without_a_topic_is_named_by_its_words(look, summary, title):
+def test_a_segment_without_a_topic_is_named_by_its_words(stage, on_qt_loop, summary, title):
     segment = Segment(
         id=SegmentId("s"), session_id=A, first_turn=TurnId(1), last_turn=TurnId(1), turn_count=1, started_at=1.0,
         ended_at=1.0, is_open=False, opened_by=BoundaryReason.DRIFT, gap_s=None, title="", summary=summary,
         similarities=(0.9, 0.8),
     )  # fmt: skip
-    card = SegmentCard(look)
-    card.set_segment(segment, 2.0, is_last=True)
-    assert title is None or card._title.text() == title
-    assert card._summary.isHidden() is (title is not None)
-    assert not card._legend.isHidden()
+
+    async def check():
+        stage.engine.add("talk", id="a")
+        stage.engine.segments[A] = (segment,)
+        async with stage.playing() as window:
+            window.show_tab("Segments")
+            await until(lambda: window.segments._cards)
+            card = window.segments._cards[0]
+            assert title is None or card._title.text() == title
+            assert card._summary.isHidden() is (title is not None)
+            assert not card._legend.isHidden()
+
+    on_qt_loop(check())
 
 
 # -- files ----------------------------------------------------------------------------------------
