@@ -1,10 +1,13 @@
 """`python -m app`, and the entry of the bundle. The model host is the same program with one argument."""
 
 import argparse
+import logging
 import multiprocessing
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -32,6 +35,18 @@ def run(arguments: Sequence[str]) -> int:
     )
 
 
+def leave(code: int) -> NoReturn:
+    """End the process at once: all is closed by now.
+
+    WORKAROUND: PySide6 6.12.0 now and then crashes while the interpreter takes itself apart.
+    """
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # a program without a console has none
+            stream.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
     multiprocessing.freeze_support()
-    sys.exit(run(sys.argv[1:]))
+    leave(run(sys.argv[1:]))

@@ -10,6 +10,7 @@ HYPOTHESIS_PROFILE=long runs each property 10,000 times instead of 100.
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from hypothesis import settings
 
 from core.paths import DataFolder, find_data_folder
 
+EXIT_STATUS = pytest.StashKey[int]()
 ROOT = Path(__file__).resolve().parent.parent
 XDG_FOLDERS = {
     "XDG_CACHE_HOME": ".cache",
@@ -52,8 +54,19 @@ _home = Path(tempfile.mkdtemp(prefix="keepsake-test-home-"))
 _move_home(_home)
 
 
-def pytest_unconfigure() -> None:
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    session.config.stash[EXIT_STATUS] = int(exitstatus)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(_home, ignore_errors=True)
+    if "PySide6.QtWidgets" in sys.modules and EXIT_STATUS in config.stash:
+        # WORKAROUND: PySide6 6.12.0 now and then crashes while the interpreter takes itself apart, after every
+        # test has had its say. How the program itself ends is tested on the real process (tests/e2e).
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(config.stash[EXIT_STATUS])
 
 
 @pytest.fixture(scope="session")
