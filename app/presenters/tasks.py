@@ -22,9 +22,13 @@ class Tasks:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._running: set[asyncio.Task[None]] = set()
+        self._closed = False
 
-    def start(self, work: Coroutine[object, object, None], report: Report | None = None) -> asyncio.Task[None]:
-        """Run `work`; an expected failure's text goes to `report`."""
+    def start(self, work: Coroutine[object, object, None], report: Report | None = None) -> asyncio.Task[None] | None:
+        """Run `work`; an expected failure's text goes to `report`. After `aclose` nothing is run any more."""
+        if self._closed:  # a view on its way out may still want something
+            work.close()
+            return None
         task = asyncio.get_running_loop().create_task(self._guard(work, report or self._report))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -33,6 +37,7 @@ class Tasks:
 
     async def aclose(self) -> None:
         """Cancel what runs and wait, but not for ever: closing the window must not hang."""
+        self._closed = True
         running = set(self._running)
         for task in running:
             task.cancel()

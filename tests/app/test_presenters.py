@@ -605,6 +605,22 @@ def test_a_bug_in_a_task_is_logged_and_told_in_one_plain_line(caplog):
     assert "secret text" in caplog.text
 
 
+def test_nothing_is_started_after_the_end():
+    async def check():
+        done = []
+
+        async def work():
+            done.append(True)
+
+        tasks = Tasks(lambda _text: None)
+        await tasks.aclose()
+        assert tasks.start(work()) is None
+        await asyncio.sleep(0)
+        assert not done
+
+    asyncio.run(check())
+
+
 def test_closing_ends_tasks_and_does_not_wait_for_ever(monkeypatch):
     monkeypatch.setattr("app.presenters.tasks.CLOSE_TIMEOUT_S", 0.05)
 
