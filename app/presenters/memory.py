@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from app.presenters.tasks import Refresher, Report, Tasks
+from app.presenters.tasks import Report, TabRefresher, Tasks
 from core.changes import Changes
 from core.model import Conversation, SessionId, WorkingMemory
 
@@ -32,11 +32,9 @@ class MemoryPresenter:
         self._view = view
         self._clock = clock
         self._tasks = Tasks(report)
-        self._refresher = Refresher(self._tasks, self._reload)
+        self._refresher = TabRefresher(self._tasks, self._reload, visible=True)
         self._session: SessionId | None = None
         self._version: int | None = None  # None: the newest, live
-        self._visible = True
-        self._stale = False
         self._memory: WorkingMemory | None = None
 
     async def aclose(self) -> None:
@@ -54,29 +52,27 @@ class MemoryPresenter:
             self._memory = None
             self._view.show_memory(None, self._clock())
         else:
-            self._request()
+            self._refresher.request()
 
     def set_visible(self, visible: bool) -> None:
         """Whether the tab is on screen; what was missed is loaded when it is again."""
-        self._visible = visible
-        if visible and self._stale:
-            self._request()
+        self._refresher.set_visible(visible)
 
     def on_changes(self, changes: Changes) -> None:
         """Reload if the open conversation's memory changed."""
         if self._session is not None and (self._session in changes.memory or changes.everything):
-            self._request()
+            self._refresher.request()
 
     def tick(self) -> None:
         """Time has passed: "2 min ago" may read "3 min ago" now."""
-        if self._visible and self._memory is not None:
+        if self._refresher.visible and self._memory is not None:
             self._view.show_memory(self._memory, self._clock())
 
     def choose_version(self, version: int) -> None:
         """Show an older version; the newest is live again."""
         newest = self._memory.newest if self._memory else 0
         self._version = None if version >= newest else version
-        self._request()
+        self._refresher.request()
 
     def update_now(self) -> None:
         """Fold what is pending into a new version."""
@@ -93,14 +89,7 @@ class MemoryPresenter:
         self._view.show_message("" if changed else "Nothing new to take in: memory is up to date.")
         await self._reload()
 
-    def _request(self) -> None:
-        if self._visible:
-            self._refresher.request()
-        else:
-            self._stale = True
-
     async def _reload(self) -> None:
-        self._stale = False
         session, version = self._session, self._version
         if session is None:
             return

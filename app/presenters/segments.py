@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from app.presenters.tasks import Refresher, Report, Tasks
+from app.presenters.tasks import Report, TabRefresher, Tasks
 from core.changes import Changes
 from core.model import Conversation, Segment, SessionId
 
@@ -30,10 +30,8 @@ class SegmentsPresenter:
         self._view = view
         self._clock = clock
         self._tasks = Tasks(report)
-        self._refresher = Refresher(self._tasks, self._reload)
+        self._refresher = TabRefresher(self._tasks, self._reload, visible=False)
         self._session: SessionId | None = None
-        self._visible = False
-        self._stale = False
 
     async def aclose(self) -> None:
         """End what runs; the view is not touched afterwards."""
@@ -45,27 +43,18 @@ class SegmentsPresenter:
         if session != self._session:
             self._session = session
             self._view.show_segments((), self._clock())
-            self._request()
+            self._refresher.request()
 
     def set_visible(self, visible: bool) -> None:
         """Whether the tab is on screen; what was missed is loaded when it is again."""
-        self._visible = visible
-        if visible and self._stale:
-            self._request()
+        self._refresher.set_visible(visible)
 
     def on_changes(self, changes: Changes) -> None:
         """Reload if the open conversation's segments changed."""
         if self._session is not None and (self._session in changes.segments or changes.everything):
-            self._request()
-
-    def _request(self) -> None:
-        if self._visible:
             self._refresher.request()
-        else:
-            self._stale = True
 
     async def _reload(self) -> None:
-        self._stale = False
         if (session := self._session) is None:
             return
         segments = await self._engine.load_segments(session)

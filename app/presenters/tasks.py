@@ -81,3 +81,24 @@ class Refresher:
             if not self._again:
                 return
             await asyncio.sleep(self._pause_s)  # a replay publishes hundreds of notices a second
+
+
+class TabRefresher(Refresher):
+    """Reloads only while its tab is on screen; what was asked for meanwhile is loaded when it is again."""
+
+    def __init__(self, tasks: Tasks, load: Callable[[], Awaitable[None]], *, visible: bool) -> None:
+        super().__init__(tasks, load)
+        self.visible = visible
+        self._stale = False
+
+    def set_visible(self, visible: bool) -> None:
+        """Whether the tab is on screen."""
+        self.visible = visible
+        if visible and self._stale:
+            self.request()
+
+    def request(self) -> None:
+        """Load now, or as soon as the tab is on screen."""
+        self._stale = not self.visible
+        if self.visible:
+            super().request()
