@@ -73,7 +73,7 @@ class Desk(QObject):
         self.chat = ChatPresenter(engine, window.chat, report=report, create=self.list.create)
         self.memory = MemoryPresenter(engine, window.memory, report=report, clock=time.time)
         self.segments = SegmentsPresenter(engine, window.segments, report=report, clock=time.time)
-        self.files = FilesPresenter(engine, window.files, report=report, clock=time.time)
+        self.files = FilesPresenter(engine.files, window.files, report=report, clock=time.time)
         self.status = StatusPresenter(engine, StatusPane(window))
         self._unsubscribe = engine.subscribe(self._on_changes)
         self._tick = QTimer(self, interval=TICK_MS)

@@ -25,7 +25,6 @@ from core.locks import AppLock
 from core.model import (
     Conversation,
     EngineStatus,
-    MemoryFile,
     Message,
     ModelStatus,
     ReplayProgress,
@@ -35,6 +34,8 @@ from core.model import (
     WorkingMemory,
 )
 from core.paths import DataFolder, find_data_folder, find_resources
+from core.services.files import FilesService
+from core.services.ground import Ground
 from core.sessions import transcript
 from core.sessions.chat_model import ChatModelSlot
 from core.sessions.replies import Answer, Replies
@@ -78,6 +79,17 @@ class Engine:
             on_status=self._model_changed,
         )
         self._backroom: Backroom | None = None
+        ground = Ground(
+            database=self._database,
+            folder=folder,
+            settings=settings,
+            resources=resources or find_resources(),
+            pool=self._pool,
+            publish=self._publish,
+            clock=clock,
+            backroom=lambda: self.backroom,
+        )
+        self.files = FilesService(ground)
         self._replies = Replies(self._database, ask=self._ask, publish=self._publish, clock=clock, finished=self._wake)
         self._watch: asyncio.Task[None] | None = None
 
@@ -254,16 +266,6 @@ class Engine:
         )
         title = await asyncio.get_running_loop().run_in_executor(self._pool, name_topic, texts, language)
         return (*found[:-1], replace(last, title=title))
-
-    async def load_memory_files(self) -> tuple[MemoryFile, ...]:
-        """Return MEMORY.md and its kin as they are on disk; edits made elsewhere are recorded first."""
-        return await self.backroom.keeper.load(at=self._clock())
-
-    async def undo_file_change(self, change_id: int) -> str:
-        """Take one change of a memory file back, keeping later edits; returns a note for the user or ""."""
-        note = await self.backroom.keeper.undo(change_id, at=self._clock())
-        self._publish(Changes(files=True))
-        return note
 
     async def replay(
         self, path: Path, *, progress: Callable[[ReplayProgress], None], stop: asyncio.Event

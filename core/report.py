@@ -33,7 +33,7 @@ async def print_memory(engine: Engine, console: Console) -> None:
         for segment in await engine.load_segments(conversation.id):
             console.print(_describe_segment(segment))
         console.print()
-    for file in await engine.load_memory_files():
+    for file in await engine.files.load():
         if file.text:
             console.print(Panel(Markdown(file.text), title=file.name))
 

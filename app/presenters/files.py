@@ -16,10 +16,10 @@ class FilesView(Protocol):
 
 
 class FilesEngine(Protocol):
-    """The slice of the engine that the tab needs."""
+    """What the tab needs of `engine.files`."""
 
-    async def load_memory_files(self) -> tuple[MemoryFile, ...]: ...
-    async def undo_file_change(self, change_id: int) -> str: ...
+    async def load(self) -> tuple[MemoryFile, ...]: ...
+    async def undo(self, change_id: int) -> str: ...
 
 
 class FilesPresenter:
@@ -58,8 +58,8 @@ class FilesPresenter:
         self._tasks.start(self._undo(change_id), self._view.show_message)
 
     async def _undo(self, change_id: int) -> None:
-        self._view.show_message(await self._engine.undo_file_change(change_id))
+        self._view.show_message(await self._engine.undo(change_id))
         await self._reload()
 
     async def _reload(self) -> None:
-        self._view.show_files(await self._engine.load_memory_files(), self._clock())
+        self._view.show_files(await self._engine.load(), self._clock())

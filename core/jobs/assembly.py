@@ -93,6 +93,7 @@ def build_backroom(
         clock=clock,
         owner=owner,
         commit_at_tokens=due_tokens,
+        handlers={},  # job kind -> handler; each room that brings one adds it here
     )
     return Backroom(
         worker=worker,

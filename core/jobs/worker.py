@@ -6,12 +6,13 @@ waits until it is woken, and looks by itself now and then for what another proce
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 from core.changes import Changes
 from core.errors import CoreError
 from core.jobs.memory_entries import MemoryKeeper, Said
+from core.jobs.runner import BUG, Finish, Handler, JobRunner, describe
 from core.jobs.turn_hook import Prepared, Remembered, Taken, TurnHook
 from core.locks import is_running
 from core.model import BoundaryReason, Role, SaidTurn, SessionId, TurnId
@@ -28,8 +29,20 @@ MOST_COMMITS_BEHIND = 3
 IDLE_S = 30 * 60.0  # an open segment nobody spoke in for so long is finished (archivist.md section 6)
 
 
+class _Lane:
+    """When a lane has work, and when it has none."""
+
+    def __init__(self) -> None:
+        self.wake = asyncio.Event()
+        self.idle = asyncio.Event()
+
+    def rouse(self) -> None:
+        self.idle.clear()
+        self.wake.set()
+
+
 class Worker:
-    """Owns the loop's task."""
+    """Owns the two lanes' tasks."""
 
     def __init__(
         self,
@@ -42,7 +55,9 @@ class Worker:
         clock: Callable[[], float],
         owner: str,
         commit_at_tokens: int,
+        handlers: Mapping[str, Handler],
     ) -> None:
+        """`handlers` run the job kinds that other rooms bring, in either lane."""
         self._database = database
         self._hook = hook
         self._committer = committer
@@ -51,71 +66,94 @@ class Worker:
         self._clock = clock
         self._owner = owner
         self._commit_at_tokens = commit_at_tokens
-        self._wake = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-        self._idle = asyncio.Event()
+        self._quick_lane, self._slow_lane = _Lane(), _Lane()
+        self._tasks: tuple[asyncio.Task[None], ...] = ()
         self._took_over = False
         self._draining = asyncio.Lock()
-        self._running_job = asyncio.Lock()  # jobs one at a time: their files follow each other
+        make_runner = partial(JobRunner, database, report=self._report, clock=clock, owner=owner)
+        own: dict[str, Handler] = {
+            queue.MEMORY_UPDATE: self._finish_archive,
+            queue.COMMIT: self._commit_as_asked,
+            queue.MEMORY_FILES: self._write_entries,
+        }
+        self._quick = make_runner("quick", handlers={**own, **handlers})
+        self._slow = make_runner("slow", handlers=dict(handlers))
         self._jobs: asyncio.Task[None] | None = None
         self._commits_behind = 0  # commits whose jobs may not be done
         self.problems: dict[str, str] = {}  # step -> what failed last, in words
 
     def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        loop = asyncio.get_running_loop()
+        self._tasks = (
+            loop.create_task(self._run(self.drain, self._quick_lane, self._slow_lane)),
+            loop.create_task(self._run(self._run_slow_jobs, self._slow_lane, self._quick_lane)),
+        )
 
     def wake(self) -> None:
         """Say that there is work."""
-        self._idle.clear()
-        self._wake.set()
+        self._quick_lane.rouse()
+        self._slow_lane.rouse()
 
     @property
     def busy(self) -> bool:
-        return not self._idle.is_set()
+        return not (self._quick_lane.idle.is_set() and self._slow_lane.idle.is_set())
 
     async def wait_idle(self) -> None:
         """Return when nothing that is due is left to do; without the loop it is done here and now."""
-        if self._task is None:
-            await self.drain()
+        if not self._tasks:
+            while await self.drain() or await self._run_slow_jobs():
+                pass
             return
         self.wake()
-        await self._idle.wait()
+        while self.busy:
+            await self._quick_lane.idle.wait()
+            await self._slow_lane.idle.wait()
 
     async def aclose(self) -> None:
         """Stop after the step that runs; what is left is in the outbox and the queue."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
         await self.settle()
 
-    async def _run(self) -> None:
+    async def _run(self, work: Callable[[], Awaitable[bool]], lane: _Lane, other: _Lane) -> None:
+        """Work when woken; what one lane did may be work for the other."""
         while True:
-            self._wake.clear()
+            lane.wake.clear()
             try:
-                await self.drain()
+                if await work():
+                    other.rouse()
             except CoreError as error:
                 self._report("store", str(error))
             except Exception:  # the task's end: a bug must not end the loop
                 log.exception("background work failed")
-                self._report("work", "Some background work failed; it is tried again. The log has the details.")
-            if not self._wake.is_set():
-                self._idle.set()
+                self._report("work", BUG)
+            if not lane.wake.is_set():
+                lane.idle.set()
                 self._publish(Changes(status=True))
             try:
-                await asyncio.wait_for(self._wake.wait(), LOOK_EVERY_S)
+                await asyncio.wait_for(lane.wake.wait(), LOOK_EVERY_S)
             except TimeoutError:
                 continue
 
-    async def drain(self) -> None:
-        """Do all that is due."""
-        async with self._draining:
-            await self._drain()
+    async def _run_slow_jobs(self) -> bool:
+        did = False
+        while await self._slow.run_one():
+            did = True
+        return did
 
-    async def _drain(self) -> None:
+    async def drain(self) -> bool:
+        """Do all that is due in the quick lane; False when there was nothing."""
+        async with self._draining:
+            return await self._drain()
+
+    async def _drain(self) -> bool:
         if not self._took_over:
             # a turn that a killed process has leased must not be overtaken by the turns after it
             await self._database.write(_release_leases)
             self._took_over = True
+        did = False
         while True:
             waiting = await self._database.read(turns.load_waiting)
             for turn in waiting:
@@ -123,9 +161,9 @@ class Worker:
             row = await self._database.write(lambda c: outbox.claim(c, self._owner, now=self._clock()), repeatable=True)
             if row is not None:
                 await self._take_step(row)
-                continue
-            if not waiting and not await self._run_job():
-                return
+            elif not waiting and not await self._quick.run_one():
+                return did
+            did = True
 
     async def take(self, session_id: SessionId, said: Sequence[SaidTurn], *, stop: asyncio.Event) -> list[Taken]:
         """Do all that the chat does after a turn for finished turns of a transcript; `stop` ends it between two.
@@ -162,13 +200,13 @@ class Worker:
 
     async def _run_jobs(self) -> None:
         try:
-            while await self._run_job(commits=False):  # those wait for nobody
+            while await self._quick.run_one(commits=False):  # those wait for nobody
                 pass
         except CoreError as error:
             self._report("store", str(error))
         except Exception:  # the task's end: the jobs that are left are in the queue
             log.exception("jobs failed")
-            self._report("work", "Some background work failed; it is tried again. The log has the details.")
+            self._report("work", BUG)
 
     def _take_until_due(
         self, session_id: SessionId, waiting: Sequence[Prepared], stop: asyncio.Event, c: Connection
@@ -189,7 +227,7 @@ class Worker:
         try:
             await self._hook.publish_twins(numbers)
         except OSError as error:
-            self._report(outbox.TWIN, _describe(error))
+            self._report(outbox.TWIN, describe(error))
             await self._database.write(lambda c: outbox.release_turns(c, numbers, self._owner))
 
     async def retry_failed(self) -> None:
@@ -209,8 +247,9 @@ class Worker:
     async def commit(self, session_id: SessionId, *, cause: str) -> bool:
         """Commit a conversation now, files and all; False when there was nothing to commit."""
         committed = await self._commit(session_id, cause=cause)
-        while await self._run_job():
+        while await self._quick.run_one():
             pass
+        self._slow_lane.rouse()
         return committed
 
     async def _commit(self, session_id: SessionId, *, cause: str, asked: bool = False) -> bool:
@@ -227,7 +266,7 @@ class Worker:
             else:
                 await self._remember(row.turn)
         except (CoreError, OSError) as error:
-            await self._postpone(row, _describe(error))
+            await self._postpone(row, describe(error))
         except Exception:  # the step's end: one bad turn must not hold up the others
             log.exception("step %s of turn %s failed", row.step, row.turn)
             await self._postpone(row, "A background step failed; it is tried again. The log has the details.")
@@ -263,35 +302,15 @@ class Worker:
             return "The conversation outgrew the window."
         return "A segment closed." if remembered.closed is not None else ""
 
-    async def _run_job(self, *, commits: bool = True) -> bool:
-        """Run the oldest job that is due; False when there is none."""
-        async with self._running_job:
-            job = await self._database.write(
-                lambda c: queue.claim_job(c, self._owner, now=self._clock(), commits=commits), repeatable=True
-            )
-            if job is None:
-                return False
-            try:
-                archived = await self._do(job)
-            except (CoreError, OSError) as error:
-                text = _describe(error)
-                self._report(job.kind, text)
-                await self._database.write(lambda c: queue.postpone_job(c, job, error=text, now=self._clock()))
-                return True
-            await self._database.write(partial(_finish_job, job, archived), repeatable=True)
-            self._report(job.kind, "")
-            return True
-
-    async def _do(self, job: Job) -> int | None:
-        """Run a job; returns the number of the archive whose files it completed."""
-        if job.kind == queue.MEMORY_UPDATE:
-            archive = int(job.payload["archive"])
-            return archive if await self._committer.finish(job.session_id, archive) else None
-        if job.kind == queue.COMMIT:
-            await self._commit(job.session_id, cause=job.payload["cause"], asked=True)
+    async def _finish_archive(self, job: Job) -> Finish | None:
+        """Complete the files of an archive."""
+        archive = int(job.payload["archive"])
+        if not await self._committer.finish(job.session_id, archive):
             return None
-        await self._write_entries(job)
-        return None
+        return lambda c: queue.set_archive_state(c, job.session_id, archive, "done")
+
+    async def _commit_as_asked(self, job: Job) -> None:
+        await self._commit(job.session_id, cause=job.payload["cause"], asked=True)
 
     async def _write_entries(self, job: Job) -> None:
         """Put what the user said of themselves in some turns into MEMORY.md."""
@@ -311,16 +330,6 @@ def _release_leases(c: Connection) -> None:
     """End the leases of processes that no longer run."""
     outbox.release(c, _is_gone)
     queue.release(c, _is_gone)
-
-
-def _finish_job(job: Job, archived: int | None, c: Connection) -> None:
-    if archived is not None:
-        queue.set_archive_state(c, job.session_id, archived, "done")
-    queue.finish_job(c, job)
-
-
-def _describe(error: CoreError | OSError) -> str:
-    return str(error) if isinstance(error, CoreError) else f"A file of memory could not be written: {error}"
 
 
 def _is_gone(owner: str) -> bool:

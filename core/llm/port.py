@@ -43,6 +43,32 @@ class GenerationRequest:
     seed: int | None = None  # None: another answer each time
     conversation: str = ""  # whose prefix this is
     priority: Priority = Priority.CHAT
+    json_schema: str = ""  # JSON text: the answer is held to it by a grammar; "" leaves it free
+    grammar: str = ""  # GBNF with a rule `root`: the same for what is no JSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceRequest:
+    """A question whose answer is one of a few short texts.
+
+    The prompt is `messages` with the assistant's turn opened; requests that share their first messages
+    and `conversation` share that prefix's work.
+    """
+
+    messages: tuple[ChatMessage, ...]
+    choices: tuple[str, ...]  # two or more, each at least one token
+    conversation: str = ""
+    priority: Priority = Priority.BACKGROUND
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceScores:
+    """The probability of each choice as the whole answer, in their order; they add up to 1."""
+
+    probabilities: tuple[float, ...]
+    prompt_tokens: int
+    reused_tokens: int
+    prompt_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +121,13 @@ class ChatModel(Protocol):
         """Yield pieces, then one end. Closing or cancelling the generator stops the model in every phase.
 
         Raises `ModelError` when the model cannot load, dies, or the prompt is too long.
+        """
+        ...
+
+    async def choose(self, request: ChoiceRequest, /) -> ChoiceScores:
+        """Return how likely each choice is as the answer, by the probabilities of its tokens.
+
+        Raises `ModelError` as `generate` does.
         """
         ...
 

@@ -1,13 +1,15 @@
 """Archives and the durable job queue: rows with a lease, so that app and jobs share the work."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from core.model import SessionId, TurnId
 from core.storage.database import Connection
 from core.storage.outbox import BACKOFF_S
+
+Lane = Literal["quick", "slow"]  # slow: a model may be asked, or much is read
 
 LEASE_S = 120.0
 MAX_ATTEMPTS = 3  # working-memory.md section 1, phase 2
@@ -57,11 +59,26 @@ def set_archive_state(c: Connection, session_id: SessionId, number: int, state: 
     )
 
 
-def add_job(c: Connection, kind: str, session_id: SessionId, payload: dict[str, Any], *, key: str) -> None:
-    """Queue a job once per `key`."""
+def add_job(
+    c: Connection,
+    kind: str,
+    session_id: SessionId,
+    payload: dict[str, Any],
+    *,
+    key: str,
+    lane: Lane = "quick",
+    at: float = 0.0,
+    not_before: float = 0.0,
+) -> None:
+    """Queue a job once per `key`.
+
+    Quick jobs of a conversation run in the order they were queued in; slow ones when they are due, so that
+    one that waits for its next try holds up nothing.
+    """
     c.execute(
-        "INSERT INTO jobs(kind, key, session_id, payload_json) VALUES (?, ?, ?, ?) ON CONFLICT(key) DO NOTHING",
-        (kind, key, session_id, json.dumps(payload)),
+        "INSERT INTO jobs(kind, key, session_id, payload_json, lane, created_at, next_try_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(key) DO NOTHING",
+        (kind, key, session_id, json.dumps(payload), lane, at, not_before),
     )
 
 
@@ -81,16 +98,29 @@ def drop_commit(c: Connection, session_id: SessionId) -> None:
     c.execute("DELETE FROM jobs WHERE session_id = ? AND kind = ?", (session_id, COMMIT))
 
 
-def claim_job(c: Connection, owner: str, *, now: float, commits: bool = True) -> Job | None:
-    """Lease the oldest job that is due, `commits` or not; one job of a conversation runs at a time, in order."""
+def claim_job(
+    c: Connection,
+    owner: str,
+    *,
+    now: float,
+    lane: Lane = "quick",
+    kinds: Sequence[str] | None = None,
+    commits: bool = True,
+) -> Job | None:
+    """Lease the oldest job of a lane that is due, of `kinds` if given, commits only with `commits`."""
+    wanted = json.dumps(kinds) if kinds is not None else None
     rows = c.execute(
         "UPDATE jobs SET owner = ?, lease_until = ?, attempts = attempts + 1 WHERE id = ("
-        "  SELECT id FROM jobs j WHERE next_try_at <= ? AND (lease_until <= ? OR owner = ?) AND attempts < ?"
-        "  AND (? OR kind <> ?)"
-        "  AND NOT EXISTS (SELECT 1 FROM jobs e WHERE e.session_id = j.session_id AND e.id < j.id AND e.attempts < ?)"
+        "  SELECT id FROM jobs j WHERE lane = ? AND next_try_at <= ? AND (lease_until <= ? OR owner = ?)"
+        "  AND attempts < ? AND (? OR kind <> ?) AND (? IS NULL OR kind IN (SELECT value FROM json_each(?)))"
+        "  AND (lane = 'slow' OR NOT EXISTS (SELECT 1 FROM jobs e WHERE e.session_id = j.session_id"
+        "    AND e.lane = j.lane AND e.id < j.id AND e.attempts < ?))"
         "  ORDER BY id LIMIT 1)"
         " RETURNING id, key, kind, session_id, payload_json, attempts",
-        (owner, now + LEASE_S, now, now, owner, MAX_ATTEMPTS, commits, COMMIT, MAX_ATTEMPTS),
+        (
+            *(owner, now + LEASE_S, lane, now, now, owner),
+            *(MAX_ATTEMPTS, commits, COMMIT, wanted, wanted, MAX_ATTEMPTS),
+        ),
     )
     return next(
         (
@@ -106,6 +136,11 @@ def claim_job(c: Connection, owner: str, *, now: float, commits: bool = True) ->
         ),
         None,
     )
+
+
+def renew_lease(c: Connection, job: Job, owner: str, *, now: float) -> None:
+    """Keep a running job leased."""
+    c.execute("UPDATE jobs SET lease_until = ? WHERE id = ? AND owner = ?", (now + LEASE_S, job.id, owner))
 
 
 def release(c: Connection, is_gone: Callable[[str], bool]) -> None:

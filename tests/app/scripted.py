@@ -35,6 +35,23 @@ def empty_memory(session_id: SessionId) -> WorkingMemory:
     return WorkingMemory(session_id=session_id, version=0, newest=0, committed_at=None, sections=sections)
 
 
+class ScriptedFiles:
+    """`engine.files`: the memory files that a test put there."""
+
+    def __init__(self, engine: "ScriptedEngine") -> None:
+        self._engine = engine
+        self.held: tuple[MemoryFile, ...] = ()
+
+    async def load(self) -> tuple[MemoryFile, ...]:
+        self._engine.maybe_fail()
+        return self.held
+
+    async def undo(self, change_id: int) -> str:
+        self._engine.maybe_fail()
+        self._engine.undone.append(change_id)
+        return ""
+
+
 class ScriptedEngine:
     """Everything a presenter may ask of the engine; tests set what it holds and how it fails."""
 
@@ -46,7 +63,7 @@ class ScriptedEngine:
         self.messages: dict[SessionId, list[Message]] = {}
         self.segments: dict[SessionId, tuple[Segment, ...]] = {}
         self.memories: dict[SessionId, list[WorkingMemory]] = {}
-        self.files: tuple[MemoryFile, ...] = ()
+        self.files = ScriptedFiles(self)
         self.drafts: dict[SessionId, str] = {}
         self.undone: list[int] = []
         self.stopped: list[SessionId] = []
@@ -100,11 +117,11 @@ class ScriptedEngine:
         return lambda: self.listeners.remove(listener)
 
     async def list_conversations(self) -> tuple[Conversation, ...]:
-        self._maybe_fail()
+        self.maybe_fail()
         return tuple(sorted(self.conversations.values(), key=lambda c: (not c.pinned, -c.updated_at)))
 
     async def create_conversation(self) -> Conversation:
-        self._maybe_fail()
+        self.maybe_fail()
         return self.add("")
 
     async def rename_conversation(self, session_id: SessionId, title: str) -> None:
@@ -118,7 +135,7 @@ class ScriptedEngine:
         self.publish(Changes(conversations=True))
 
     async def delete_conversation(self, session_id: SessionId) -> None:
-        self._maybe_fail()
+        self.maybe_fail()
         self.deleted[session_id] = self.conversations.pop(session_id)
 
     async def restore_conversation(self, session_id: SessionId) -> None:
@@ -127,7 +144,7 @@ class ScriptedEngine:
     async def load_messages(
         self, session_id: SessionId, *, before: TurnId | None = None, limit_turns: int = 40
     ) -> tuple[Message, ...]:
-        self._maybe_fail()
+        self.maybe_fail()
         await asyncio.sleep(0)
         held = [m for m in self.messages.get(session_id, []) if before is None or m.turn < before]
         turns = sorted({m.turn for m in held})[-limit_turns:]
@@ -136,7 +153,7 @@ class ScriptedEngine:
     async def send(self, session_id: SessionId, text: str) -> tuple[Message, Message]:
         if self.send_gate is not None:
             await self.send_gate.wait()
-        self._maybe_fail()
+        self.maybe_fail()
         turn = TurnId(next(self._ids))
         user = self._message(session_id, turn, Role.USER, text, self.now)
         reply = replace(self._message(session_id, turn, Role.ASSISTANT, "", self.now), status=MessageStatus.WAITING)
@@ -149,27 +166,18 @@ class ScriptedEngine:
         self.stopped.append(session_id)
 
     async def load_working_memory(self, session_id: SessionId, version: int | None = None) -> WorkingMemory:
-        self._maybe_fail()
+        self.maybe_fail()
         versions = self.memories.get(session_id, [])
         if not versions:
             return empty_memory(session_id)
         return versions[-1] if version is None else versions[version - 1]
 
     async def commit_memory(self, session_id: SessionId) -> bool:
-        self._maybe_fail()
+        self.maybe_fail()
         return bool(self.memories.get(session_id))
 
     async def load_segments(self, session_id: SessionId) -> tuple[Segment, ...]:
         return self.segments.get(session_id, ())
-
-    async def load_memory_files(self) -> tuple[MemoryFile, ...]:
-        self._maybe_fail()
-        return self.files
-
-    async def undo_file_change(self, change_id: int) -> str:
-        self._maybe_fail()
-        self.undone.append(change_id)
-        return ""
 
     async def load_draft(self, session_id: SessionId) -> str:
         return self.drafts.get(session_id, "")
@@ -194,7 +202,7 @@ class ScriptedEngine:
         changed = replace(self.conversations[session_id], **fields)  # type: ignore[arg-type]
         self.conversations[session_id] = changed
 
-    def _maybe_fail(self) -> None:
+    def maybe_fail(self) -> None:
         error, self.fail_next = self.fail_next, None
         if error is not None:
             raise error

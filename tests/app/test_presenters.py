@@ -562,7 +562,7 @@ def test_segments_are_shown_newest_first():
 def test_a_change_that_cannot_be_undone_is_said_beside_it():
     async def check():
         engine, screen = ScriptedEngine(), Screen()
-        presenter = FilesPresenter(engine, screen, report=screen.report, clock=lambda: 0.0)
+        presenter = FilesPresenter(engine.files, screen, report=screen.report, clock=lambda: 0.0)
         engine.fail_next = MemoryFileBusyError("MEMORY.md is being written by process 7. Try again.")
         presenter.undo(4)
         await settle()

@@ -86,11 +86,11 @@ def test_lasting_statements_reach_memory_md_and_can_be_taken_back(tmp_path):
             chat = await engine.create_conversation()
             await say(engine, chat.id, "I'm allergic to peanuts.")
             await engine.commit_memory(chat.id)
-            memory = (await engine.load_memory_files())[0]
+            memory = (await engine.files.load())[0]
             assert "allergic to peanuts" in memory.text
             assert memory.changes[0].turns
-            await engine.undo_file_change(memory.changes[0].id)
-            memory = (await engine.load_memory_files())[0]
+            await engine.files.undo(memory.changes[0].id)
+            memory = (await engine.files.load())[0]
             assert "peanuts" not in memory.text
             assert memory.changes[1].undone
 
@@ -290,7 +290,7 @@ def test_a_job_that_failed_for_good_is_tried_again_at_the_next_start(tmp_path):
         target.unlink()
         async with opened(tmp_path, clock=lambda: now[0]) as engine:
             await engine.wait_idle()
-            memory = (await engine.load_memory_files())[0]
+            memory = (await engine.files.load())[0]
             assert "allergic to peanuts" in memory.text
 
     asyncio.run(run())

@@ -148,7 +148,7 @@ def fill(engine: ScriptedEngine) -> None:
         id=1, file="MEMORY.md", at=now - 130, actor="Keepsake", cause="after an update of the memory",
         turns=(TurnId(24),), before=before, after=after,
     )  # fmt: skip
-    engine.files = (
+    engine.files.held = (
         MemoryFile(name="MEMORY.md", path="/home/ada/.local/share/Keepsake/workspaces/default/MEMORY.md", text=after,
                    changes=(change, replace(change, id=0, before="", after=before, at=now - DAY, undone=True))),
         MemoryFile(name="SKILL.md", path="/home/ada/.local/share/Keepsake/workspaces/default/SKILL.md", text=""),

@@ -499,7 +499,7 @@ def changes(count: int, path: Path) -> MemoryFile:
 def test_undo_keeps_the_place_and_the_other_cards(stage, on_qt_loop, tmp_path):
     async def check():
         file = changes(6, tmp_path / "MEMORY.md")
-        stage.engine.files = (file,)
+        stage.engine.files.held = (file,)
         async with stage.playing() as window:
             window.show_tab("Files")
             tab = window.files
@@ -510,7 +510,9 @@ def test_undo_keeps_the_place_and_the_other_cards(stage, on_qt_loop, tmp_path):
             assert "You said so · turn 6" in texts
             bar.setValue(bar.maximum())
             at = bar.value()
-            stage.engine.files = (replace(file, changes=(replace(file.changes[0], undone=True), *file.changes[1:])),)
+            stage.engine.files.held = (
+                replace(file, changes=(replace(file.changes[0], undone=True), *file.changes[1:])),
+            )
             stage.desk.files.undo(6)
             await until(lambda: tab._cards[0] is not kept[0])
             await stage.settle()
@@ -525,12 +527,12 @@ def test_an_edit_in_another_editor_is_noticed_while_the_tab_is_open(stage, on_qt
     async def check():
         path = tmp_path / "MEMORY.md"
         path.write_text("- one\n")
-        stage.engine.files = (MemoryFile(name="MEMORY.md", path=str(path), text="- one\n"),)
+        stage.engine.files.held = (MemoryFile(name="MEMORY.md", path=str(path), text="- one\n"),)
         async with stage.playing() as window:
             window.show_tab("Files")
             await until(window.files._watcher.files)
             for text, write in (("- two\n", path.write_text), ("- three\n", lambda t: replace_file(path, t))):
-                stage.engine.files = (MemoryFile(name="MEMORY.md", path=str(path), text=text),)
+                stage.engine.files.held = (MemoryFile(name="MEMORY.md", path=str(path), text=text),)
                 write(text)
                 await until(lambda text=text: window.files.body.blocks.text == text)
 
@@ -546,7 +548,7 @@ def replace_file(path: Path, text: str) -> None:
 
 def test_a_reason_that_stands_above_the_file_is_not_repeated(stage, on_qt_loop):
     async def check():
-        stage.engine.files = (MemoryFile(name="MEMORY.md", path="/none", text="", problem="It is a link."),)
+        stage.engine.files.held = (MemoryFile(name="MEMORY.md", path="/none", text="", problem="It is a link."),)
         async with stage.playing() as window:
             window.show_tab("Files")
             await until(window.files._problem.isVisible)

@@ -14,7 +14,7 @@ from core.model import SessionId
 from core.storage import conversations
 from core.storage import database as database_module
 from core.storage.database import Database, read_data_version
-from core.storage.migrations import MIGRATIONS
+from core.storage.schema import STEPS
 
 
 def use(path: Path, *works):
@@ -46,7 +46,7 @@ def names(c):
 
 
 def test_a_fresh_store_has_the_newest_schema(tmp_path):
-    assert use(tmp_path / "new.db", lambda c: c.pragma("user_version")) == len(MIGRATIONS)
+    assert use(tmp_path / "new.db", lambda c: c.pragma("user_version")) == len(STEPS)
 
 
 def test_opening_again_changes_nothing(tmp_path):
@@ -59,7 +59,7 @@ def test_opening_again_changes_nothing(tmp_path):
 def test_a_newer_schema_is_refused_with_both_versions_and_left_alone(tmp_path):
     path = tmp_path / "keepsake.db"
     use(path, add_conversation("a"), lambda c: c.execute("PRAGMA user_version=907"))
-    with pytest.raises(NewerSchemaError, match=rf"schema 907.*knows {len(MIGRATIONS)}.*Nothing was changed"):
+    with pytest.raises(NewerSchemaError, match=rf"schema 907.*knows {len(STEPS)}.*Nothing was changed"):
         use(path)
     connection = apsw.Connection(str(path))
     assert connection.pragma("user_version") == 907
@@ -87,14 +87,14 @@ def test_only_a_repeatable_write_does_not_wait_for_the_disk(tmp_path):
 def test_a_step_that_fails_leaves_the_store_as_it_was(tmp_path, monkeypatch):
     path = tmp_path / "keepsake.db"
     use(path, add_conversation("a"))
-    broken = (*MIGRATIONS, ("broken", "CREATE TABLE extra(x); INSERT INTO nowhere VALUES (1);"))
+    broken = (*STEPS, ("broken", "CREATE TABLE extra(x); INSERT INTO nowhere VALUES (1);"))
     with monkeypatch.context() as patch:
-        patch.setattr("core.storage.migrations.MIGRATIONS", broken)
+        patch.setattr("core.storage.migrations.STEPS", broken)
         with pytest.raises(StorageError):
             use(path)
     tables = use(path, lambda c: [name for (name,) in c.execute("SELECT name FROM sqlite_schema")])
     assert "extra" not in tables
-    assert use(path, lambda c: c.pragma("user_version")) == len(MIGRATIONS)
+    assert use(path, lambda c: c.pragma("user_version")) == len(STEPS)
 
 
 # -- transactions ------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_stores_that_open_a_new_file_at_once_agree_on_the_schema(tmp_path):
     path = tmp_path / "keepsake.db"
     with ThreadPoolExecutor(4) as pool:
         versions = list(pool.map(lambda _: use(path, lambda c: c.pragma("user_version")), range(8)))
-    assert versions == [len(MIGRATIONS)] * 8
+    assert versions == [len(STEPS)] * 8
 
 
 def test_a_store_notices_what_another_one_commits(tmp_path, write):

@@ -1,0 +1,1 @@
+"""Commands of keepsake-jobs, a module an area; `core.cli` joins them."""

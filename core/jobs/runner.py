@@ -1,0 +1,98 @@
+"""Runs queued jobs of one lane, one at a time: claim, heart-beat, handler, finish or give back.
+
+A handler does a job's work and returns what is to be written in the transaction that ends the job, so
+that the effect and the job's end are one. Work before it must bear being done again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+
+from core.errors import CoreError
+from core.storage import queue
+from core.storage.database import Connection, Database
+from core.storage.queue import Job, Lane
+
+log = logging.getLogger(__name__)
+
+Finish = Callable[[Connection], object]
+Handler = Callable[[Job], Awaitable[Finish | None]]
+
+BUG = "Some background work failed; it is tried again. The log has the details."
+
+
+class JobRunner:
+    """Works one lane of the queue for a process."""
+
+    def __init__(
+        self,
+        database: Database,
+        lane: Lane,
+        *,
+        handlers: Mapping[str, Handler],
+        report: Callable[[str, str], None],
+        clock: Callable[[], float],
+        owner: str,
+    ) -> None:
+        """`handlers` by kind; `report` takes (kind, what failed in words or "")."""
+        self._database = database
+        self._lane = lane
+        self._handlers = handlers
+        self._report = report
+        self._clock = clock
+        self._owner = owner
+        self._one = asyncio.Lock()  # jobs of a lane one at a time: their files follow each other
+
+    async def run_one(self, *, commits: bool = True) -> bool:
+        """Run the oldest job that is due; False when there is none."""
+        async with self._one:
+            job = await self._database.write(
+                lambda c: queue.claim_job(
+                    c, self._owner, now=self._clock(), lane=self._lane, kinds=tuple(self._handlers), commits=commits
+                ),
+                repeatable=True,
+            )
+            if job is None:
+                return False
+            try:
+                finish = await self._work(job)
+            except (CoreError, OSError) as error:
+                await self._give_back(job, describe(error))
+            except Exception:  # the job's end: one that fails must not hold up the others
+                log.exception("job %s (%s) failed", job.id, job.kind)
+                await self._give_back(job, BUG)
+            else:
+                await self._database.write(partial(_end, job, finish), repeatable=True)
+                self._report(job.kind, "")
+            return True
+
+    async def _work(self, job: Job) -> Finish | None:
+        beating = asyncio.get_running_loop().create_task(self._beat(job))
+        try:
+            return await self._handlers[job.kind](job)
+        finally:
+            beating.cancel()
+
+    async def _beat(self, job: Job) -> None:
+        """Keep the lease while the job runs."""
+        while True:
+            await asyncio.sleep(queue.LEASE_S / 3)
+            await self._database.write(
+                lambda c: queue.renew_lease(c, job, self._owner, now=self._clock()), repeatable=True
+            )
+
+    async def _give_back(self, job: Job, error: str) -> None:
+        self._report(job.kind, error)
+        await self._database.write(lambda c: queue.postpone_job(c, job, error=error, now=self._clock()))
+
+
+def describe(error: CoreError | OSError) -> str:
+    """Put an expected failure of background work into words."""
+    return str(error) if isinstance(error, CoreError) else f"A file of memory could not be written: {error}"
+
+
+def _end(job: Job, finish: Finish | None, c: Connection) -> None:
+    if finish is not None:
+        finish(c)
+    queue.finish_job(c, job)
