@@ -17,7 +17,7 @@ from core.jobs.turn_hook import Prepared, Remembered, Taken, TurnHook
 from core.locks import is_running
 from core.model import BoundaryReason, Role, SaidTurn, SessionId, TurnId
 from core.sessions.commit import Committer
-from core.storage import episodic, outbox, queue, segments, turns
+from core.storage import archives, episodic, outbox, queue, segments, turns
 from core.storage.database import Connection, Database
 from core.storage.outbox import OutboxRow
 from core.storage.queue import Job
@@ -133,7 +133,8 @@ class Worker:
                 lane.idle.set()
                 self._publish(Changes(status=True))
             try:
-                await asyncio.wait_for(lane.wake.wait(), LOOK_EVERY_S)
+                async with asyncio.timeout(LOOK_EVERY_S):  # `wait_for` of Python 3.11 may swallow a cancellation
+                    await lane.wake.wait()
             except TimeoutError:
                 continue
 
@@ -307,7 +308,7 @@ class Worker:
         archive = int(job.payload["archive"])
         if not await self._committer.finish(job.session_id, archive):
             return None
-        return lambda c: queue.set_archive_state(c, job.session_id, archive, "done")
+        return lambda c: archives.set_state(c, job.session_id, archive, "done")
 
     async def _commit_as_asked(self, job: Job) -> None:
         await self._commit(job.session_id, cause=job.payload["cause"], asked=True)
