@@ -6,8 +6,10 @@ from typing import Any
 
 from core.config import apply_environment, read_learning
 from tests.vectors.adapter_archivist import ARCHIVIST_ADAPTERS
+from tests.vectors.adapter_recap import RECAP_ADAPTERS
 from tests.vectors.adapter_statements import STATEMENT_ADAPTERS
 from tests.vectors.adapter_text import TEXT_ADAPTERS
+from tests.vectors.adapter_tree import TREE_ADAPTERS
 from tests.vectors.adapter_wm import WM_ADAPTERS
 
 Adapter = Callable[[dict[str, Any]], Any]
@@ -26,4 +28,6 @@ ADAPTERS: dict[str, Adapter] = {
     **WM_ADAPTERS,
     **ARCHIVIST_ADAPTERS,
     **STATEMENT_ADAPTERS,
+    **RECAP_ADAPTERS,
+    **TREE_ADAPTERS,
 }

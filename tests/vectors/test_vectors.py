@@ -21,9 +21,7 @@ MOST_DEVIATIONS = 0.03  # of a file's vectors
 
 _FACETS = "the Profile and its facets"
 _LIBRARIAN = "the librarian"
-_RECAP = "recaps by a model"
 _RECALL = "recall into the prompt"
-_TREE = "the memory tree"
 NOT_YET = {  # mechanism -> what brings it
     "facet_identity": _FACETS,
     "facet_key": _FACETS,
@@ -31,17 +29,8 @@ NOT_YET = {  # mechanism -> what brings it
     "facet_state": _FACETS,
     "librarian_prompt": _LIBRARIAN,
     "librarian_tools": _LIBRARIAN,
-    "recap_budget": _RECAP,
-    "recap_check": _RECAP,
-    "recap_fallback": _RECAP,
-    "recap_outcome": _RECAP,
-    "recap_retry": _RECAP,
     "stm_query": _RECALL,
     "stm_select": _RECALL,
-    "tree_admission": _TREE,
-    "tree_chunking": _TREE,
-    "tree_input": _TREE,
-    "tree_seal": _TREE,
 }
 
 AT_LEAST: dict[str, int] = {}  # mechanism -> vectors that pass
