@@ -49,6 +49,10 @@ class MessageError(CoreError):
     """A message cannot be sent as it is: empty, or not text."""
 
 
+class MemoryEditError(CoreError):
+    """A line of Working Memory cannot be changed as asked; memory and the typed text stay as they were."""
+
+
 class MemoryFileError(CoreError):
     """MEMORY.md or one of its kin was not written; the file on disk is whole."""
 

@@ -129,6 +129,36 @@ class ParkedLine:
     turns: tuple[TurnId, ...] = ()
 
 
+class EditKind(StrEnum):
+    """What a user did with a line of Working Memory. The values are stored: never rename one."""
+
+    ADD = "add"
+    CHANGE = "change"
+    REMOVE = "remove"
+    MOVE = "move"  # to another section
+    LOCK = "lock"
+    UNLOCK = "unlock"
+    BRING_BACK = "bring back"  # from the parked list
+    DROP = "drop"  # from the parked list
+    PARK = "park"  # how dropping or bringing back is undone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEdit:
+    """One change of one line by the user. Lines are named by their text, so that it can be applied to any version."""
+
+    kind: EditKind
+    section: Section
+    text: str  # the line as it stood; of ADD and PARK the line that comes
+    new_text: str = ""  # CHANGE
+    to: Section | None = None  # MOVE
+    after: str | None = None  # ADD, MOVE: the line above it, "" for the top, None for the end
+    origin: Origin = Origin.USER  # ADD, CHANGE
+    turns: tuple[TurnId, ...] = ()  # ADD, PARK
+    locked: bool = False  # ADD
+    reason: str = ""  # PARK
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """What a commit did with one section, in words."""
