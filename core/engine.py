@@ -120,7 +120,7 @@ class Engine:
         if self._lock is not None:
             await self._backroom.worker.retry_failed()
             self._backroom.worker.start()
-            self._watch = loop.create_task(self._watch_store())
+            self._watch = loop.create_task(self._watch_store(await self._database.read(read_data_version)))
 
     def _prepare_folder(self) -> None:
         self._folder.prepare()
@@ -304,9 +304,8 @@ class Engine:
         if self._backroom is not None:
             self._backroom.worker.wake()
 
-    async def _watch_store(self) -> None:
-        """Notice what another process wrote, and tidy up what rested too long."""
-        seen = await self._database.read(read_data_version)
+    async def _watch_store(self, seen: int) -> None:
+        """Notice what another process wrote since `seen`, and tidy up what rested too long."""
         await self._sweep()
         swept_at = self._clock()
         while True:
