@@ -25,7 +25,7 @@ from core.sessions.fold import fold_pending
 from core.sessions.split import split_messages
 from core.sessions.turns import LiveMessage as Splittable
 from core.sessions.window import load_window
-from core.storage import conversations, episodic, memory_versions, queue, turns
+from core.storage import archives, conversations, episodic, memory_versions, queue, turns
 from core.storage.database import Connection, Database
 from core.storage.memory_versions import PendingLine, Version
 from core.working_memory.overview import make_abstract
@@ -114,7 +114,7 @@ class Committer:
                 if memory_versions.get_newest_number(c, session_id) != version.number - 1:
                     return False  # another process was faster: what is left is committed when it is due
                 if archive is not None:
-                    _move(c, session_id, archive, cause=cause, keep=keep, at=at)
+                    _move(c, session_id, archive, cause=cause, keep=keep, at=at, version=version.number)
                 _add_version(c, session_id, version, held.pending, operations)
                 queue.drop_commit(c, session_id)
                 return True
@@ -215,7 +215,7 @@ def _load_held(c: Connection, session_id: SessionId) -> _Held:
     texts = [text for turn in covered for text in episodic.load_user_texts(c, session_id, first=turn, last=turn)]
     return _Held(
         live=turns.load_live(c, session_id),
-        newest_archive=queue.get_newest_archive(c, session_id),
+        newest_archive=archives.get_newest_number(c, session_id),
         version=memory_versions.get(c, session_id),
         pending=pending,
         user_texts=tuple(texts),
@@ -231,8 +231,9 @@ def _load_archive(
     version = memory_versions.get_of_archive(c, session_id, archive)
     if version is None:
         return None
-    messages = turns.load_archived(c, session_id, archive)
-    cause = queue.get_archive_cause(c, session_id, archive)
+    found = archives.get(c, session_id, archive)
+    messages = archives.load_messages(c, found) if found else ()
+    cause = found.cause if found else ""
     return version, messages, _describe(cause, [message.id for message in messages], [], KEEP_RECENT)
 
 
@@ -254,10 +255,24 @@ def _fold(held: _Held, cause: str, archive: _Archive | None, at: float) -> tuple
     )
 
 
-def _move(c: Connection, session_id: SessionId, archive: _Archive, *, cause: str, keep: int, at: float) -> None:
+def _move(
+    c: Connection, session_id: SessionId, archive: _Archive, *, cause: str, keep: int, at: float, version: int
+) -> None:
     """Archive messages, rebuild the counters and queue phase 2."""
     number = archive.number
-    queue.add_archive(c, session_id, number, cause=cause, at=at)
+    row = archives.Archive(
+        session_id=session_id,
+        number=number,
+        created_at=at,
+        cause=cause,
+        keep=keep,
+        kept=(),
+        copied=(),
+        first_turn=archive.messages[0].turn,
+        last_turn=archive.messages[-1].turn,
+        version=version,
+    )
+    archives.add(c, row)
     turns.archive_messages(c, archive.moved, number)
     update_counters(c, session_id, keep=keep)
     queue.add_job(

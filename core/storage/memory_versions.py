@@ -1,16 +1,26 @@
-"""Working Memory: every committed version whole, and the lines that wait for the next one."""
+"""Working Memory: every committed version whole, and the lines that wait for the next one.
+
+A version is one compressed value: document, lines with their evidence, operations asked and applied,
+decisions, parked list. Rows of older stores hold the same in columns of JSON.
+"""
 
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
 from core.model import Decision, LineState, MemoryLine, Origin, ParkedLine, Section, SessionId, TurnId
-from core.storage.database import Connection
+from core.storage.database import Connection, Row
 
 Lines = Mapping[Section, tuple[MemoryLine, ...]]
 Parked = Mapping[Section, tuple[ParkedLine, ...]]
+
+LEVEL = 3  # of compression: half the time of the default for a tenth more bytes
+_COLUMNS = (
+    "version, created_at, cause, archive, mode, packed, document, lines_json, asked_json, decisions_json, parked_json"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +35,15 @@ class Version:
     lines: Lines
     decisions: tuple[Decision, ...]
     parked: Parked
+    mode: str = "heuristics"  # who made the operations: write, select, heuristics, user
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operations:
+    """What a version was asked for, and what of it was applied; any JSON values."""
+
+    asked: object
+    applied: object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,17 +57,23 @@ class PendingLine:
     replaces: str | None
 
 
-def add(c: Connection, session_id: SessionId, version: Version, *, asked: object) -> None:
-    """Store a version with the operations that were asked for (any JSON value)."""
+def add(c: Connection, session_id: SessionId, version: Version, *, asked: object, applied: object = None) -> None:
+    """Store a version with the operations that were asked for and applied (any JSON values)."""
+    packed = {
+        "document": version.document,
+        "lines": {section: [asdict(line) for line in lines] for section, lines in version.lines.items()},
+        "asked": asked,
+        "applied": applied,
+        "decisions": [asdict(decision) for decision in version.decisions],
+        "parked": {section: [asdict(line) for line in lines] for section, lines in version.parked.items()},
+    }
+    text = json.dumps(packed, ensure_ascii=False, default=str)
     c.execute(
-        "INSERT INTO memory_versions(session_id, version, created_at, cause, archive, document, lines_json,"
-        " asked_json, decisions_json, parked_json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO memory_versions(session_id, version, created_at, cause, archive, mode, packed, document,"
+        " lines_json, asked_json, decisions_json, parked_json) VALUES (?, ?, ?, ?, ?, ?, ?, '', '', '', '', '')",
         (
-            session_id, version.number, version.created_at, version.cause, version.archive, version.document,
-            _dump({section: [asdict(line) for line in lines] for section, lines in version.lines.items()}),
-            _dump(asked),
-            _dump([asdict(decision) for decision in version.decisions]),
-            _dump({section: [asdict(line) for line in lines] for section, lines in version.parked.items()}),
+            session_id, version.number, version.created_at, version.cause, version.archive, version.mode,
+            zlib.compress(text.encode(), LEVEL),
         ),
     )  # fmt: skip
 
@@ -56,24 +81,31 @@ def add(c: Connection, session_id: SessionId, version: Version, *, asked: object
 def get(c: Connection, session_id: SessionId, number: int | None = None) -> Version | None:
     """Return a version, the newest when no number is given."""
     row = c.execute(
-        "SELECT version, created_at, cause, archive, document, lines_json, decisions_json, parked_json"
-        " FROM memory_versions WHERE session_id = ? AND (?2 IS NULL OR version = ?2)"
+        f"SELECT {_COLUMNS} FROM memory_versions WHERE session_id = ? AND (?2 IS NULL OR version = ?2)"
         " ORDER BY version DESC LIMIT 1",
         (session_id, number),
     ).fetchone()
-    if row is None:
-        return None
-    return _read_version(*row)
+    return None if row is None else _read_version(row)
 
 
 def get_of_archive(c: Connection, session_id: SessionId, archive: int) -> Version | None:
     """Return the version that was made with an archive."""
     row = c.execute(
-        "SELECT version, created_at, cause, archive, document, lines_json, decisions_json, parked_json"
-        " FROM memory_versions WHERE session_id = ? AND archive = ? ORDER BY version DESC LIMIT 1",
+        f"SELECT {_COLUMNS} FROM memory_versions WHERE session_id = ? AND archive = ? ORDER BY version DESC LIMIT 1",
         (session_id, archive),
     ).fetchone()
-    return None if row is None else _read_version(*row)
+    return None if row is None else _read_version(row)
+
+
+def get_operations(c: Connection, session_id: SessionId, number: int) -> Operations | None:
+    """Return what a version was asked for and what was applied; None if there is no such version."""
+    row = c.execute(
+        f"SELECT {_COLUMNS} FROM memory_versions WHERE session_id = ? AND version = ?", (session_id, number)
+    ).fetchone()
+    if row is None:
+        return None
+    packed = _unpack(row[5:])
+    return Operations(asked=packed["asked"], applied=packed.get("applied"))
 
 
 def get_newest_number(c: Connection, session_id: SessionId) -> int:
@@ -108,30 +140,30 @@ def drop_pending(c: Connection, pending: Sequence[PendingLine]) -> None:
 
 
 @lru_cache(maxsize=32)  # a version never changes, and each turn asks for the newest
-def _read_version(
-    number: int,
-    created_at: float,
-    cause: str,
-    archive: int | None,
-    document: str,
-    lines: str,
-    decisions: str,
-    parked: str,
-) -> Version:
+def _read_version(row: Row) -> Version:
+    number, created_at, cause, archive, mode = row[:5]
+    packed = _unpack(row[5:])
     return Version(
         number=number,
         created_at=created_at,
         cause=cause,
         archive=archive,
-        document=document,
-        lines={Section(name): tuple(map(_read_line, rows)) for name, rows in json.loads(lines).items()},
-        decisions=tuple(map(_read_decision, json.loads(decisions))),
-        parked={Section(name): tuple(map(_read_parked, rows)) for name, rows in json.loads(parked).items()},
+        document=packed["document"],
+        lines={Section(name): tuple(map(_read_line, rows)) for name, rows in packed["lines"].items()},
+        decisions=tuple(map(_read_decision, packed["decisions"])),
+        parked={Section(name): tuple(map(_read_parked, rows)) for name, rows in packed["parked"].items()},
+        mode=mode,
     )
 
 
-def _dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+def _unpack(row: Row) -> dict[str, Any]:
+    """Read the compressed value, or the columns of an older store."""
+    packed, document, *texts = row
+    if packed is not None:
+        value: dict[str, Any] = json.loads(zlib.decompress(packed))
+        return value
+    names = ("lines", "asked", "decisions", "parked")
+    return {"document": document, **{name: json.loads(text) for name, text in zip(names, texts, strict=True)}}
 
 
 def _read_line(row: dict[str, Any]) -> MemoryLine:

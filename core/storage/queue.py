@@ -1,4 +1,4 @@
-"""Archives and the durable job queue: rows with a lease, so that app and jobs share the work."""
+"""The durable job queue: rows with a lease, so that app and jobs share the work."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from core.model import SessionId, TurnId
-from core.storage.database import Connection
+from core.storage.database import Connection, Row
 from core.storage.outbox import BACKOFF_S
 
 Lane = Literal["quick", "slow"]  # slow: a model may be asked, or much is read
@@ -28,35 +28,8 @@ class Job:
     session_id: SessionId
     payload: dict[str, Any]
     attempts: int
-
-
-def add_archive(c: Connection, session_id: SessionId, number: int, *, cause: str, at: float) -> None:
-    c.execute(
-        "INSERT INTO archives(session_id, number, created_at, cause, state) VALUES (?, ?, ?, ?, 'pending')",
-        (session_id, number, at, cause),
-    )
-
-
-def get_newest_archive(c: Connection, session_id: SessionId) -> int:
-    row = c.execute("SELECT max(number) FROM archives WHERE session_id = ?", (session_id,)).fetchone()
-    return int(row[0] or 0) if row else 0
-
-
-def has_archive(c: Connection, session_id: SessionId, number: int) -> bool:
-    row = c.execute("SELECT 1 FROM archives WHERE session_id = ? AND number = ?", (session_id, number)).fetchone()
-    return row is not None
-
-
-def get_archive_cause(c: Connection, session_id: SessionId, number: int) -> str:
-    row = c.execute("SELECT cause FROM archives WHERE session_id = ? AND number = ?", (session_id, number)).fetchone()
-    return str(row[0]) if row else ""
-
-
-def set_archive_state(c: Connection, session_id: SessionId, number: int, state: str, error: str | None = None) -> None:
-    c.execute(
-        "UPDATE archives SET state = ?, error = ? WHERE session_id = ? AND number = ?",
-        (state, error, session_id, number),
-    )
+    created_at: float = 0.0  # s
+    waits: int = 0  # how often it was put off because its time had not come
 
 
 def add_job(
@@ -116,26 +89,35 @@ def claim_job(
         "  AND (lane = 'slow' OR NOT EXISTS (SELECT 1 FROM jobs e WHERE e.session_id = j.session_id"
         "    AND e.lane = j.lane AND e.id < j.id AND e.attempts < ?))"
         "  ORDER BY id LIMIT 1)"
-        " RETURNING id, key, kind, session_id, payload_json, attempts",
+        " RETURNING id, key, kind, session_id, payload_json, attempts, created_at, waits",
         (
             *(owner, now + LEASE_S, lane, now, now, owner),
             *(MAX_ATTEMPTS, commits, COMMIT, wanted, wanted, MAX_ATTEMPTS),
         ),
     )
-    return next(
-        (
-            Job(
-                id=i,
-                key=key,
-                kind=kind,
-                session_id=SessionId(session_id),
-                payload=json.loads(payload),
-                attempts=attempts,
-            )
-            for i, key, kind, session_id, payload, attempts in rows
-        ),
-        None,
+    return next(map(_read_job, rows), None)
+
+
+def claim_by_key(c: Connection, owner: str, key: str, *, now: float) -> Job | None:
+    """Lease a job that is waited for, due or not; None if it is gone or another process has it."""
+    rows = c.execute(
+        "UPDATE jobs SET owner = ?, lease_until = ?, attempts = attempts + 1 WHERE key = ?"
+        " AND (lease_until <= ? OR owner = ?)"
+        " RETURNING id, key, kind, session_id, payload_json, attempts, created_at, waits",
+        (owner, now + LEASE_S, key, now, owner),
     )
+    return next(map(_read_job, rows), None)
+
+
+def has_job(c: Connection, key: str) -> bool:
+    """Whether a job of this key waits or runs and has attempts left."""
+    row = c.execute("SELECT 1 FROM jobs WHERE key = ? AND attempts < ?", (key, MAX_ATTEMPTS)).fetchone()
+    return row is not None
+
+
+def drop_job(c: Connection, key: str) -> None:
+    """Take a job off the queue."""
+    c.execute("DELETE FROM jobs WHERE key = ?", (key,))
 
 
 def renew_lease(c: Connection, job: Job, owner: str, *, now: float) -> None:
@@ -166,6 +148,15 @@ def postpone_job(c: Connection, job: Job, *, error: str, now: float) -> None:
     )
 
 
+def put_off(c: Connection, job: Job, *, until: float, note: str = "") -> None:
+    """Give a job back whose time has not come; it counts as no attempt."""
+    c.execute(
+        "UPDATE jobs SET owner = NULL, lease_until = 0, attempts = max(attempts - 1, 0), waits = waits + 1,"
+        " next_try_at = ?, error = nullif(?, '') WHERE id = ? AND key = ?",
+        (until, note, job.id, job.key),
+    )
+
+
 def retry_failed(c: Connection) -> int:
     """Give jobs that ran out of attempts a fresh start; returns how many."""
     return len(
@@ -192,3 +183,17 @@ def count_jobs(c: Connection, session_id: SessionId | None = None) -> tuple[int,
 def load_errors(c: Connection) -> tuple[str, ...]:
     rows = c.execute("SELECT DISTINCT error FROM jobs WHERE error IS NOT NULL ORDER BY error")
     return tuple(error for (error,) in rows)
+
+
+def _read_job(row: Row) -> Job:
+    job_id, key, kind, session_id, payload, attempts, created_at, waits = row
+    return Job(
+        id=job_id,
+        key=key,
+        kind=kind,
+        session_id=SessionId(session_id),
+        payload=json.loads(payload),
+        attempts=attempts,
+        created_at=created_at,
+        waits=waits,
+    )

@@ -1,10 +1,11 @@
 """The schema's steps, a module each, in order. A step is never edited once it has shipped; a change is a new one."""
 
-from core.storage.schema import first_light, job_lanes, live_messages
+from core.storage.schema import archive_stages, first_light, job_lanes, live_messages
 
 # (name, SQL); the position, from 1, is the number that `user_version` holds
 STEPS: tuple[tuple[str, str], ...] = (
     ("first light", first_light.SQL),
     ("live messages", live_messages.SQL),
     ("job lanes", job_lanes.SQL),
+    ("archive stages", archive_stages.SQL),
 )

@@ -1,4 +1,4 @@
-"""Archives and jobs: once a key, in order within a conversation, three attempts, then listed as failed."""
+"""Jobs: once a key, in order within a conversation, three attempts, then listed as failed."""
 
 from core.model import SessionId
 from core.storage import conversations, queue
@@ -99,16 +99,6 @@ def test_jobs_are_counted_by_conversation(write, chat):
     assert write(lambda c: queue.count_jobs(c, SessionId("other"))) == (1, 0)
 
 
-def test_archives_are_numbered_by_conversation(write, chat):
-    assert write(lambda c: queue.get_newest_archive(c, chat)) == 0
-    write(lambda c: queue.add_archive(c, chat, 1, cause="You asked for it.", at=1.0))
-    assert write(lambda c: queue.get_newest_archive(c, chat)) == 1
-    assert write(lambda c: queue.has_archive(c, chat, 1)) is True
-    assert write(lambda c: queue.has_archive(c, chat, 2)) is False
-    assert write(lambda c: queue.get_archive_cause(c, chat, 1)) == "You asked for it."
-    assert write(lambda c: queue.get_archive_cause(c, chat, 2)) == ""
-
-
 def test_a_commit_that_happened_is_asked_for_no_more_and_its_job_takes_no_other_with_it(write, chat):
     write(lambda c: queue.ask_for_commit(c, chat, 1, cause="A segment closed."))
     assert write(lambda c: queue.claim_job(c, "app", now=0.0, commits=False)) is None
@@ -119,3 +109,22 @@ def test_a_commit_that_happened_is_asked_for_no_more_and_its_job_takes_no_other_
     write(lambda c: queue.ask_for_commit(c, chat, 2, cause="A segment closed."))  # under the number that is free again
     write(lambda c: queue.finish_job(c, job))
     assert write(lambda c: queue.is_commit_asked(c, chat)) is True
+
+
+def test_a_job_that_is_put_off_comes_back_at_its_time_and_keeps_its_attempts(write, chat):
+    add(write, "k")
+    for wait in range(2 * MAX_ATTEMPTS):
+        job = claim(write, now=10.0 * wait)
+        assert (job.attempts, job.waits) == (1, wait)
+        write(lambda c, job=job, wait=wait: queue.put_off(c, job, until=10.0 * (wait + 1)))
+        assert claim(write, now=10.0 * wait + 9) is None
+    assert write(lambda c: queue.has_job(c, "k")) is True
+
+
+def test_a_job_that_is_waited_for_is_claimed_before_it_is_due_but_never_from_another_process(write, chat):
+    write(lambda c: queue.add_job(c, queue.MEMORY_UPDATE, chat, {}, key="k", lane="slow", not_before=100.0))
+    assert write(lambda c: queue.claim_by_key(c, "app", "other", now=1.0)) is None
+    assert write(lambda c: queue.claim_by_key(c, "app", "k", now=1.0)) is not None
+    assert write(lambda c: queue.claim_by_key(c, "jobs", "k", now=2.0)) is None
+    write(lambda c: queue.drop_job(c, "k"))
+    assert write(lambda c: queue.has_job(c, "k")) is False
