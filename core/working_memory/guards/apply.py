@@ -9,7 +9,15 @@ from dataclasses import replace
 from core.model import ParkedLine, Section
 from core.text.items import BodyItem
 from core.text.keys import is_duplicate, is_resolved, item_key
-from core.working_memory.bodies import count_items, insert_item, read_body, replace_item, safe_body
+from core.working_memory.bodies import (
+    add_items,
+    count_items,
+    insert_item,
+    item_texts,
+    read_body,
+    replace_item,
+    safe_body,
+)
 from core.working_memory.decisions import lines_were
 from core.working_memory.growth import CEILED, hold_ceiling
 from core.working_memory.guards.errors import guard_errors
@@ -20,6 +28,7 @@ from core.working_memory.guards.issues import guard_issues
 from core.working_memory.guards.outcome import NO_CONTEXT, Context, Guard, Outcome, is_constraint, kept, updated
 from core.working_memory.guards.state import guard_state
 from core.working_memory.guards.title import guard_title
+from core.working_memory.locks import hold_proposals
 from core.working_memory.operations import KEEP, Keep, Reading, Update
 from core.working_memory.parked import ParkReason, park, release
 
@@ -43,7 +52,10 @@ def apply_guard(
 ) -> Outcome:
     """Return what becomes of a section; text that could not be applied is parked."""
     waiting = tuple(parked)
-    outcome = _guard(section, reading, old, waiting, context)
+    operation, wanted = reading.operation, tuple[str, ...]()
+    if section is not Section.TITLE:  # its guard keeps a locked one itself
+        operation, wanted = hold_proposals(operation, item_texts(old), context.locked)
+    outcome = _guard(section, replace(reading, operation=operation), old, waiting, context)
     if outcome.body != old:
         outcome = replace(outcome, body=safe_body(outcome.body))
         outcome = _hold_ceiling(section, outcome, context)
@@ -51,7 +63,7 @@ def apply_guard(
         outcome = replace(outcome, operation=Update(outcome.body))
     elif outcome.body == old:
         outcome = replace(outcome, operation=KEEP)  # what was added left again over the ceiling
-    unapplied = [text for text in reading.unapplied if text.strip()]
+    unapplied = [text for text in (*wanted, *reading.unapplied) if text.strip()]
     released = release(park(outcome.parked, unapplied, ParkReason.NOT_APPLIED), outcome.body)
     still = {line.text for line in released} - {line.text for line in waiting}
     late = [text for text in [*outcome.newly_parked, *unapplied] if text in still]
@@ -60,7 +72,7 @@ def apply_guard(
         parked=released,
         newly_parked=tuple(dict.fromkeys(late)),
         skipped=(*reading.skipped, *outcome.skipped),
-        reason=outcome.reason or _explain_unapplied(len([text for text in unapplied if text in still])),
+        reason=outcome.reason or _explain_unapplied([text for text in unapplied if text in still], wanted),
     )
 
 
@@ -96,7 +108,10 @@ def _insert(content: str, locked: str, previous: str) -> str:
         if item_key(item.text) == item_key(locked) or is_duplicate(item.text, locked):
             return replace_item(content, item, locked)
     above = next((item for item in items if previous and is_duplicate(item.text, previous)), None)
-    return insert_item(content, above, locked)
+    inserted = insert_item(content, above, locked)
+    if locked in item_texts(safe_body(inserted)):
+        return inserted
+    return add_items(content, [locked])  # a block of code below would have become part of the line
 
 
 def _hold_ceiling(section: Section, outcome: Outcome, context: Context) -> Outcome:
@@ -128,7 +143,9 @@ def _leaving_order(section: Section, items: Sequence[BodyItem]) -> list[BodyItem
     return list(items)
 
 
-def _explain_unapplied(number: int) -> str:
-    if not number:
+def _explain_unapplied(texts: Sequence[str], wanted: Sequence[str]) -> str:
+    if not texts:
         return ""
+    if wanted:
+        return "You locked the line that the update wanted to change, so it stays; you decide about the new one."
     return "The update had an unknown form; its text waits in the parked list."

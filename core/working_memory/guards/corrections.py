@@ -15,14 +15,15 @@ def is_corrected(old: str, new_items: Sequence[str], user_turns: Sequence[str]) 
     """Say whether one of the new items is `old` with one value replaced by the user."""
     if not user_turns:
         return False
-    return any(_differs_in_one_value(old, new) and _says(new, [old, *user_turns]) for new in new_items)
+    return any(differs_in_one_value(old, new) and _says(new, [old, *user_turns]) for new in new_items)
 
 
 def _says(item: str, texts: Sequence[str]) -> bool:
     return check_evidence(item, texts).supported
 
 
-def _differs_in_one_value(old: str, new: str) -> bool:
+def differs_in_one_value(old: str, new: str) -> bool:
+    """Say whether two lines are the same but for one number, date, name or path."""
     before, after = _values(old), _values(new)
     gone, came = before - after, after - before
     if len(gone) != 1 or len(came) != 1 or polarity(old) != polarity(new):
