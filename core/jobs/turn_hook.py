@@ -19,6 +19,7 @@ from core.jobs.embedder_slot import EmbedderSlot
 from core.jobs.remembering import Noticed, Situation, Vectors
 from core.model import BoundaryReason, Role, SaidTurn, SegmentId, SessionId, TurnId
 from core.redaction import redact
+from core.retrieval.indexing import put_messages
 from core.sessions import transcript
 from core.sessions.commit import update_counters
 from core.storage import conversations, episodic, memory_versions, outbox, segments, turns
@@ -210,9 +211,9 @@ class TurnHook:
     def _store(self, c: Connection, situation: Situation, vectors: Vectors | None, noticed: Noticed) -> Remembered:
         now = self._clock()
         if vectors is not None:
-            table = episodic.add_signature(c, vectors.signature, vectors.dimension)
             pairs = zip(situation.rows, vectors.values, strict=True)
-            episodic.put_vectors(c, table, [(row.id, value) for row, value in pairs if value])
+            found = [(row.id, value) for row, value in pairs if value]
+            put_messages(c, vectors.signature, vectors.dimension, found)
         closed = segmentation.store(c, situation.open_segment, noticed.arrival, noticed.plan, now=now)
         memory_versions.add_pending(c, situation.session_id, situation.turn, noticed.lines)
         turns.set_outcome(c, situation.turn, kept=noticed.kept, similarity=noticed.plan.similarity)

@@ -1,10 +1,9 @@
-"""The index of what was said: one redacted row a message, in FTS5 and beside its vectors.
+"""The index of what was said: one redacted row a message, in FTS5.
 
 Everything in here has passed the redactor; the transcript itself is in `turns`.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.model import Role, SessionId, TurnId
@@ -115,37 +114,3 @@ def search(c: Connection, match: str, *, limit: int = 20) -> tuple[EpisodicRow, 
         EpisodicRow(id=i, turn=TurnId(t), session_id=SessionId(session_id), ts=ts, role=Role(role), content=content)
         for i, t, session_id, ts, role, content in rows
     )
-
-
-def add_signature(c: Connection, signature: str, dimension: int) -> int:
-    """Register an embedding model and make its vector table; returns the table's number."""
-    known = c.execute("SELECT id FROM signatures WHERE signature = ?", (signature,)).fetchone()
-    if known is not None:
-        return int(known[0])
-    c.execute("INSERT INTO signatures(signature, dimension) VALUES (?, ?)", (signature, dimension))
-    number = c.last_insert_rowid()
-    c.execute(
-        f"CREATE VIRTUAL TABLE vectors_{number} USING vec0(embedding float[{int(dimension)}] distance_metric=cosine)"
-    )
-    return number
-
-
-def put_vectors(c: Connection, table: int, vectors: Sequence[tuple[int, bytes]]) -> None:
-    """Store float32 little-endian vectors by episodic row id, replacing older ones."""
-    for row_id, vector in vectors:
-        c.execute(f"DELETE FROM vectors_{int(table)} WHERE rowid = ?", (row_id,))
-        c.execute(f"INSERT INTO vectors_{int(table)}(rowid, embedding) VALUES (?, ?)", (row_id, vector))
-
-
-def count_vectors(c: Connection, table: int) -> int:
-    (count,) = c.execute(f"SELECT count(*) FROM vectors_{int(table)}").fetchone() or (0,)
-    return int(count)
-
-
-def find_nearest(c: Connection, table: int, vector: bytes, *, limit: int) -> tuple[tuple[int, float], ...]:
-    """Return (episodic row id, cosine distance), nearest first."""
-    rows = c.execute(
-        f"SELECT rowid, distance FROM vectors_{int(table)} WHERE embedding MATCH ? AND k = ? ORDER BY distance",
-        (vector, limit),
-    )
-    return tuple((row_id, distance) for row_id, distance in rows)

@@ -1,6 +1,6 @@
 """The schema's steps, a module each, in order. A step is never edited once it has shipped; a change is a new one."""
 
-from core.storage.schema import archive_stages, first_light, job_lanes, live_messages
+from core.storage.schema import archive_stages, first_light, job_lanes, live_messages, memory_edits, retrieval
 
 # (name, SQL); the position, from 1, is the number that `user_version` holds
 STEPS: tuple[tuple[str, str], ...] = (
@@ -8,4 +8,6 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("live messages", live_messages.SQL),
     ("job lanes", job_lanes.SQL),
     ("archive stages", archive_stages.SQL),
+    ("retrieval", retrieval.SQL),
+    ("memory edits", memory_edits.SQL),
 )

@@ -136,7 +136,7 @@ def _read_index(c: Connection) -> list[tuple[str, str]]:
 def count_remembered(c: Connection) -> dict[str, int]:
     """Count the rows of everything that is memory, vectors included."""
     tables = ["episodic", "episodic_fts", "segments", "memory_pending", "memory_versions", "outbox", "jobs"]
-    tables += [f"vectors_{number}" for (number,) in c.execute("SELECT id FROM signatures")]
+    tables += ["vector_items", "vector_codes", "vectors"]
     return {table: c.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables}
 
 

@@ -31,4 +31,4 @@ def test_each_turn_is_embedded_once_and_both_its_messages_have_a_vector(tmp_path
     assert similarities
     assert all(-1 <= value <= 1 for value in similarities)
     counts = asyncio.run(read(tmp_path / "data", count_remembered))
-    assert counts["vectors_1"] == counts["episodic"] == 8
+    assert counts["vectors"] == counts["vector_codes"] == counts["episodic"] == 8

@@ -1,7 +1,4 @@
-"""The index: full text in step with its rows, Chinese by the character, neighbours, vectors."""
-
-import math
-from array import array
+"""The index: full text in step with its rows, Chinese by the character, neighbours."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -141,39 +138,6 @@ def test_a_turn_comes_back_users_row_first(write, chat):
     turn = write(lambda c: say(c, chat, "question", "answer"))
     rows = write(lambda c: episodic.load_turn(c, turn))
     assert [(row.role, row.content) for row in rows] == [(Role.USER, "question"), (Role.ASSISTANT, "answer")]
-
-
-# -- vectors -----------------------------------------------------------------------------------
-
-
-def at_angle(degrees):
-    angle = math.radians(degrees)
-    return array("f", [math.cos(angle), math.sin(angle)]).tobytes()
-
-
-def test_the_nearest_vector_comes_first(write, chat):
-    table = write(lambda c: episodic.add_signature(c, "two-d", 2))
-    write(lambda c: episodic.put_vectors(c, table, [(1, at_angle(0)), (2, at_angle(30)), (3, at_angle(90))]))
-    found = write(lambda c: episodic.find_nearest(c, table, at_angle(25), limit=2))
-    assert [row for row, _ in found] == [2, 1]
-    assert found[0][1] == pytest.approx(1 - math.cos(math.radians(5)), abs=1e-5)
-
-
-def test_a_vector_is_replaced_not_doubled(write, chat):
-    table = write(lambda c: episodic.add_signature(c, "two-d", 2))
-    write(lambda c: episodic.put_vectors(c, table, [(1, at_angle(0))]))
-    write(lambda c: episodic.put_vectors(c, table, [(1, at_angle(90))]))
-    assert write(lambda c: episodic.count_vectors(c, table)) == 1
-    ((_, distance),) = write(lambda c: episodic.find_nearest(c, table, at_angle(90), limit=5))
-    assert distance == pytest.approx(0, abs=1e-6)
-
-
-def test_each_model_has_a_table_of_its_own(write, chat):
-    first = write(lambda c: episodic.add_signature(c, "two-d", 2))
-    second = write(lambda c: episodic.add_signature(c, "three-d", 3))
-    assert write(lambda c: episodic.add_signature(c, "two-d", 2)) == first != second
-    write(lambda c: episodic.put_vectors(c, first, [(1, at_angle(0))]))
-    assert write(lambda c: episodic.count_vectors(c, second)) == 0
 
 
 def test_replacing_a_turn_in_the_middle_leaves_none_of_its_old_words(write, chat):
