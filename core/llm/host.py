@@ -16,9 +16,12 @@ from core.errors import ModelError, ModelFileError
 from core.llm.frames import Frame
 from core.llm.port import (
     ChatMessage,
+    ChoiceRequest,
+    ChoiceScores,
     GenerationEnd,
     GenerationPiece,
     GenerationRequest,
+    GrammarError,
     ModelProcessError,
     PromptTooLongError,
 )
@@ -29,7 +32,7 @@ log = logging.getLogger(__name__)
 
 DETAIL_LINES = 80  # a stack of a crash takes some thirty, and what llama.cpp said comes before it
 
-_Answer = GenerationPiece | GenerationEnd | ModelError | int
+_Answer = GenerationPiece | GenerationEnd | ChoiceScores | ModelError | int
 
 
 class ModelHost:
@@ -125,7 +128,7 @@ class ModelHost:
                 ended = not isinstance(answer, GenerationPiece)
                 if isinstance(answer, ModelError):
                     raise answer
-                assert not isinstance(answer, int)
+                assert isinstance(answer, GenerationPiece | GenerationEnd)
                 yield answer
         finally:
             del self._answers[number]
@@ -136,6 +139,23 @@ class ModelHost:
         """End all running and waiting answers; each then yields its end, with reason `cancelled`."""
         for number in self._answers:
             self._send(op="cancel", id=number)
+
+    async def choose(self, request: ChoiceRequest) -> ChoiceScores:
+        """Return how likely each choice is as the answer; see `ChatModel`. Starts the process if it does not run."""
+        await self.start()
+        number, answers = self._open()
+        answer: _Answer | None = None
+        try:
+            self._send(op="choose", id=number, **asdict(request))
+            answer = await answers.get()
+        finally:
+            del self._answers[number]
+            if answer is None:
+                self._send(op="cancel", id=number)
+        if isinstance(answer, ModelError):
+            raise answer
+        assert isinstance(answer, ChoiceScores)
+        return answer
 
     async def count_tokens(self, messages: Sequence[ChatMessage]) -> int:
         """Return the tokens of the prompt these messages make; does not wait for a running answer."""
@@ -182,6 +202,8 @@ class ModelHost:
                 self._answer(frame["id"], GenerationPiece(frame["text"]))
             case "end":
                 self._take_end(frame)
+            case "chosen":
+                self._take_scores(frame)
             case "counted":
                 self._answer(frame["id"], frame["tokens"])
             case "error":
@@ -199,10 +221,22 @@ class ModelHost:
         )
         self._answer(frame["id"], end)
 
+    def _take_scores(self, frame: Frame) -> None:
+        scores = ChoiceScores(
+            probabilities=tuple(frame["probabilities"]),
+            prompt_tokens=frame["prompt_tokens"],
+            reused_tokens=frame["reused_tokens"],
+            prompt_s=frame["prompt_s"],
+        )
+        self._report(phase=ModelPhase.READY)
+        self._answer(frame["id"], scores)
+
     def _take_error(self, frame: Frame) -> None:
         error: ModelError
         if frame["kind"] == "prompt_too_long":
             error = PromptTooLongError(prompt_tokens=frame["prompt_tokens"], limit_tokens=frame["limit_tokens"])
+        elif frame["kind"] == "grammar":
+            error = GrammarError(frame["reason"])
         else:
             error = ModelProcessError(
                 f"The model could not answer ({frame['reason']}). The conversation is kept; try again.",

@@ -6,15 +6,25 @@ thread calling `generate`; `abort` may come from any thread. Runs in the model p
 
 import ctypes
 import itertools
+import math
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from llama_cpp import llama_cpp as native
 
-from core.llm.port import FinishReason, GenerationEnd, GenerationRequest, PromptTooLongError
+from core.llm.choices import Tokens, list_questions, score_choices
+from core.llm.port import (
+    ChoiceRequest,
+    ChoiceScores,
+    FinishReason,
+    GenerationEnd,
+    GenerationRequest,
+    PromptTooLongError,
+)
 from core.llm.vocabulary import TextDecoder, Vocabulary
 
 BATCH_TOKENS = 512
@@ -103,17 +113,53 @@ class LlamaRunner:
         limit = self.context_tokens - max(1, min(request.max_tokens, ANSWER_ROOM_TOKENS))
         if len(prompt) > limit:
             raise PromptTooLongError(prompt_tokens=len(prompt), limit_tokens=limit)
-        reused = self._keep_prefix(prompt)
-        whole = self._read(prompt, on_reading)
-        now = time.perf_counter()
-        counts = _Counts(prompt=len(prompt), reused=reused, prompt_s=now - started, started_s=now)
-        if not whole:
-            return self._end("cancelled", counts, 0)
-        sampler = _make_sampler(request, self.vocabulary.size)
+        sampler = _make_sampler(request, self.vocabulary)
         try:
+            reused = self._keep_prefix(prompt)
+            whole = self._read(prompt, on_reading)
+            now = time.perf_counter()
+            counts = _Counts(prompt=len(prompt), reused=reused, prompt_s=now - started, started_s=now)
+            if not whole:
+                return self._end("cancelled", counts, 0)
             return (yield from self._write(request.max_tokens, sampler, counts))
         finally:
             native.llama_sampler_free(sampler)
+
+    def choose(self, request: ChoiceRequest, on_reading: Callable[[int, int], None]) -> ChoiceScores | None:
+        """Return the choices' probabilities, or None if aborted. The context keeps the prompt alone."""
+        started = time.perf_counter()
+        prompt, choices = self.vocabulary.encode_choices(request.messages, request.choices)
+        if len(set(choices)) < max(2, len(choices)) or not all(choices):
+            raise ValueError("choices must be two or more, different, and not empty")
+        limit = self.context_tokens - max(map(len, choices))
+        if len(prompt) > limit:
+            raise PromptTooLongError(prompt_tokens=len(prompt), limit_tokens=limit)
+        reused = self._keep_prefix(prompt)
+        if not self._read(prompt, on_reading):
+            return None
+        prompt_s = time.perf_counter() - started
+        asked: dict[Tokens, dict[int, float]] = {}
+        for beginning in list_questions(choices):
+            if beginning:
+                self._rewind(len(prompt) + len(beginning) - 1)
+                if len(self._known) < len(prompt) + len(beginning) - 1:
+                    raise RuntimeError("this model cannot go back within its context")
+                if not self._decode([beginning[-1]]):
+                    return None
+            asked[beginning] = self._next_log_probabilities(beginning, choices)
+        self._rewind(len(prompt))
+        probabilities = score_choices(choices, asked)
+        return ChoiceScores(
+            probabilities=probabilities, prompt_tokens=len(prompt), reused_tokens=reused, prompt_s=prompt_s
+        )
+
+    def _next_log_probabilities(self, beginning: Tokens, choices: Sequence[Tokens]) -> dict[int, float]:
+        logits = np.ctypeslib.as_array(native.llama_get_logits_ith(self._context, -1), (self.vocabulary.size,))
+        highest = float(logits.max())
+        log_total = highest + math.log(float(np.exp(logits - highest, dtype=np.float64).sum()))
+        length = len(beginning)
+        following = {c[length] for c in choices if len(c) > length and c[:length] == beginning}
+        return {token: float(logits[token]) - log_total for token in following}
 
     def _keep_prefix(self, prompt: list[int]) -> int:
         """Drop from the context what is not the prompt's beginning; return how many tokens stay.
@@ -180,8 +226,11 @@ class LlamaRunner:
         )
 
 
-def _make_sampler(request: GenerationRequest, vocabulary_size: int) -> int:
-    """Return a sampler chain; the caller frees it."""
+def _make_sampler(request: GenerationRequest, vocabulary: Vocabulary) -> int:
+    """Return a sampler chain; the caller frees it. Raises `GrammarError`."""
+    form = 0
+    if request.json_schema or request.grammar:
+        form = vocabulary.grammars.make_sampler(json_schema=request.json_schema, grammar=request.grammar)
     params = native.llama_sampler_chain_default_params()
     params.no_perf = True
     chain = native.llama_sampler_chain_init(params)
@@ -189,10 +238,12 @@ def _make_sampler(request: GenerationRequest, vocabulary_size: int) -> int:
     def add(sampler: int) -> None:
         native.llama_sampler_chain_add(chain, sampler)
 
+    if form:
+        add(form)
     if request.repeat_penalty != 1.0:
         add(
             native.llama_sampler_init_penalties(
-                vocabulary_size, PENALTY_WINDOW_TOKENS, request.repeat_penalty, 0.0, 0.0
+                vocabulary.size, PENALTY_WINDOW_TOKENS, request.repeat_penalty, 0.0, 0.0
             )
         )
     if request.temperature <= 0:

@@ -111,6 +111,14 @@ class PromptTooLongError(ModelError):
         self.limit_tokens = limit_tokens
 
 
+class GrammarError(ModelError):
+    """The form an answer should have cannot be compiled: a mistake in the program or in a tool's schema."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The answer's form (a grammar) cannot be used: {reason}. Nothing was generated.")
+        self.reason = reason
+
+
 class ChatModel(Protocol):
     """A model that answers."""
 

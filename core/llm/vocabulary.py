@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from llama_cpp import llama_cpp as native
 
+from core.llm.grammars import Grammars
 from core.llm.port import ChatMessage
 from core.llm.template import ChatTemplate
 
@@ -21,6 +22,7 @@ class Vocabulary:
 
     def __init__(self, model: int) -> None:
         self._vocab = native.llama_model_get_vocab(model)
+        self.grammars = Grammars(self._vocab)
         self.size = native.llama_vocab_n_tokens(self._vocab)
         self._bos = self._piece_text(native.llama_vocab_bos(self._vocab))
         self._adds_bos = native.llama_vocab_get_add_bos(self._vocab)
@@ -33,7 +35,27 @@ class Vocabulary:
 
     def encode_prompt(self, messages: Sequence[ChatMessage]) -> list[int]:
         """Return the tokens of the prompt that the messages make."""
-        prompt = self._template.render([self._disarm(message) for message in messages])
+        return self._encode_text(self._render(messages))
+
+    def encode_choices(
+        self, messages: Sequence[ChatMessage], choices: Sequence[str]
+    ) -> tuple[list[int], list[tuple[int, ...]]]:
+        """Return the tokens of the prompt, and of each choice as they follow it."""
+        text = self._render(messages)
+        prompt = self._encode_text(text)
+        encoded = []
+        for choice in choices:
+            whole = self._encode_text(text + choice)
+            # some vocabularies see a word's beginning otherwise when it follows nothing; few join it to the prompt
+            joined = whole[: len(prompt)] != prompt
+            alone = self._tokenize(choice, add_special=False, parse_special=False)
+            encoded.append(tuple(alone if joined else whole[len(prompt) :]))
+        return prompt, encoded
+
+    def _render(self, messages: Sequence[ChatMessage]) -> str:
+        return self._template.render([self._disarm(message) for message in messages])
+
+    def _encode_text(self, prompt: str) -> list[int]:
         add_bos = self._adds_bos and not (self._bos and prompt.startswith(self._bos))
         return self._tokenize(prompt, add_special=add_bos, parse_special=True)
 

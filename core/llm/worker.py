@@ -4,10 +4,11 @@ Reads frames from stdin, writes frames to stdout, logs to stderr. Three threads:
 requests (so that a cancellation is seen at once), one counts tokens (so that counting does not wait for an answer).
 Ends when stdin does: the program that started it has gone.
 
-to the worker    load{model, context_tokens, threads} first; then generate{id, messages, ...}, count{id, messages},
-                 cancel{id}. Ids ascend. End of stdin: stop.
+to the worker    load{model, context_tokens, threads} first; then generate{id, messages, ...},
+                 choose{id, messages, choices, ...}, count{id, messages}, cancel{id}. Ids ascend. End of stdin: stop.
 from the worker  ready{context_tokens, threads} or failed{what}; then a generation's reading{id, known, prompt},
-                 piece{id, text}, end{id, ...}; counted{id, tokens}; for either error{id, kind, ...}
+                 piece{id, text}, end{id, ...}; chosen{id, probabilities, ...}; counted{id, tokens}; for all error{id,
+                 kind, ...}
 """
 
 import faulthandler
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from core.llm.frames import Frame, FrameError, read_frame, write_frame
-from core.llm.port import ChatMessage, GenerationRequest, PromptTooLongError
+from core.llm.port import ChatMessage, ChoiceRequest, GenerationRequest, GrammarError, PromptTooLongError
 from core.llm.processors import choose_threads
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _SAMPLING = ("max_tokens", "temperature", "top_k", "top_p", "min_p", "repeat_penalty", "seed", "conversation")
+_FORM = ("json_schema", "grammar")
 
 
 class Requests:
@@ -55,7 +57,7 @@ class Requests:
         try:
             while (frame := read_frame(self._incoming)) is not None:
                 match frame["op"]:
-                    case "generate":
+                    case "generate" | "choose":
                         self.generations.put(frame)
                     case "count":
                         self.counts.put(frame)
@@ -102,7 +104,11 @@ class Worker:
         """Serve until stdin ends, which ends the process."""
         threading.Thread(target=self._count, name="counts", daemon=True).start()
         while True:
-            self._generate(self._requests.generations.get())
+            frame = self._requests.generations.get()
+            if frame["op"] == "generate":
+                self._generate(frame)
+            else:
+                self._choose(frame)
 
     def send(self, **frame: object) -> None:
         """Write one frame; a program that no longer listens is gone."""
@@ -117,7 +123,7 @@ class Worker:
         self._requests.begin(number, self._runner)
         try:
             request = GenerationRequest(
-                messages=_parse_messages(frame), **{key: frame[key] for key in _SAMPLING if key in frame}
+                messages=_parse_messages(frame), **{key: frame[key] for key in _SAMPLING + _FORM if key in frame}
             )
             pieces = self._runner.generate(
                 request, lambda known, prompt: self.send(op="reading", id=number, known=known, prompt=prompt)
@@ -128,6 +134,23 @@ class Worker:
                 except StopIteration as stop:
                     self.send(op="end", id=number, **asdict(stop.value))
                     return
+        except Exception as error:  # noqa: BLE001 - a task's end: the request failed, the process goes on
+            self._send_error(number, error)
+        finally:
+            self._requests.finish()
+
+    def _choose(self, frame: Frame) -> None:
+        number = frame["id"]
+        self._requests.begin(number, self._runner)
+        try:
+            request = ChoiceRequest(messages=_parse_messages(frame), choices=tuple(frame["choices"]))
+            scores = self._runner.choose(
+                request, lambda known, prompt: self.send(op="reading", id=number, known=known, prompt=prompt)
+            )
+            if scores is not None:
+                self.send(op="chosen", id=number, **asdict(scores))
+            else:
+                self.send(op="error", id=number, kind="failed", reason="it was stopped")
         except Exception as error:  # noqa: BLE001 - a task's end: the request failed, the process goes on
             self._send_error(number, error)
         finally:
@@ -151,6 +174,9 @@ class Worker:
                 prompt_tokens=error.prompt_tokens,
                 limit_tokens=error.limit_tokens,
             )
+            return
+        if isinstance(error, GrammarError):
+            self.send(op="error", id=number, kind="grammar", reason=error.reason)
             return
         log.error("request %d failed", number, exc_info=error)
         self.send(op="error", id=number, kind="failed", reason=str(error) or type(error).__name__)

@@ -1,0 +1,3 @@
+"""What we use of llama-cpp-python's grammars."""
+
+def json_schema_to_gbnf(schema: str, prop_order: list[str] | None = None) -> str: ...
