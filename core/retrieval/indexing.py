@@ -33,6 +33,14 @@ def put_items(c: Connection, number: int, signature: str, found: Sequence[tuple[
     vectors.complete_if_filled(c, number)
 
 
+def add_sentence_items(c: Connection, *, limit: int) -> int:
+    """Make items of the sentences of the oldest messages that were not split yet; returns how many messages."""
+    unsplit = vectors.load_unsplit(c, limit=limit)
+    for item, message, session_id, text in unsplit:
+        vectors.add_sentences(c, item, message, session_id, find_sentences(text))
+    return len(unsplit)
+
+
 def find_sentences(text: str) -> tuple[tuple[int, int], ...]:
     """Return (start, length) of the sentences that are keys of their own; none where the message is one sentence."""
     spans: list[tuple[int, int]] = []

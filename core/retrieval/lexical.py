@@ -14,7 +14,6 @@ from core.text.rules import load_rules
 from core.text.wordlists import fold
 
 MAX_TERMS = 12
-TYPED_TERMS = 3  # up to so many are keywords, all of which a result should hold; more are a sentence
 MAX_CHARACTERS = 4_000  # of a message: past it is pasted material
 
 Counts = Callable[[Sequence[str]], Mapping[str, int]]
@@ -32,7 +31,7 @@ class Query:
     terms: tuple[str, ...]
     match: str  # any of the terms
     match_all: str = ""  # all of them, phrases included
-    keywords: bool = False  # few terms or a phrase: what holds all of them is the answer
+    keywords: bool = False  # typed without small words, or with a phrase: what holds all of them is the answer
 
     def __bool__(self) -> bool:
         return bool(self.match)
@@ -51,7 +50,11 @@ def build_recall_query(message: str, counts: Counts | None = None) -> Query:
 
 
 def build_search_query(text: str, counts: Counts | None = None) -> Query:
-    """Return what a search box asks: the terms of the recall query; "…" is a phrase."""
+    """Return what a search box asks: the terms of the recall query; "…" is a phrase.
+
+    A sentence ("when did we …") is answered by what holds any of its terms: asking for all of them loses two of a
+    hundred answers on LoCoMo.
+    """
     text = text[:MAX_CHARACTERS]
     phrases = [next(filter(None, found.groups())) for found in _PHRASE.finditer(text)]
     runs = [run for phrase in phrases for run in _quote_phrase(phrase)]
@@ -64,7 +67,7 @@ def build_search_query(text: str, counts: Counts | None = None) -> Query:
         terms=tuple(words),
         match=" OR ".join(parts),
         match_all=" AND ".join(parts),
-        keywords=bool(runs) or len(parts) <= TYPED_TERMS,
+        keywords=bool(runs) or terms == tuple(dict.fromkeys(_tokens(fold(text)))),
     )
 
 
@@ -130,7 +133,11 @@ def _small_words(language: str) -> frozenset[str]:
     """Grammar words and pleasantries of a language (English where there is no list), and CJK pleasantries."""
     grammar, polite = load_rules("stopwords"), load_rules("recall")
     language = language if language in grammar else "en"
-    own = {*grammar[language].words("words"), *(polite[language].words("pleasantries") if language in polite else ())}
+    own: set[str] = set()
+    if language in polite:
+        own |= polite[language].words("small_words") | polite[language].words("pleasantries")
+    if language not in polite or not polite[language].texts("small_words"):
+        own |= grammar[language].words("words")
     pairs = {word for table in polite.values() for word in table.words("pleasantry_pairs")}
     return frozenset(map(fold, own | {word.removesuffix("'s") for word in own if len(word) > 3} | pairs))
 
