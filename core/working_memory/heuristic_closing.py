@@ -6,6 +6,7 @@ was spoken of just before.
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from core.model import Section
 from core.text.clauses import Clause, fold
@@ -29,40 +30,49 @@ def find_closed(turn: TurnText, clauses: tuple[Clause, ...], known: Known) -> It
     issues = [line for line in known.of(Section.ISSUES) if not _MARKED.match(line)]
     if not goals and not issues:
         return
-    everything = find_terms(turn.user[:_MAX_CHARS_READ])
-    lately = find_terms("\n".join(known.recent[-_RECENT_TURNS:])[-_MAX_CHARS_READ:])
+    talk = _Talk(turn, known)
     for clause in clauses:
         rules = load_line_rules(clause.language)
         if rules is None or clause.question or clause.barred or not (goals or issues):
             continue
-        terms = find_terms(clause.sentence)
-        if issue := _settled(clause, terms, everything, lately, issues, rules):
+        if issue := _settled(clause, talk, issues, rules):
             issues.remove(issue)
             yield Proposal(section=Section.ISSUES, text=f"[resolved] {issue}", turns=(turn.turn,), replaces=issue)
-        goal, mark = _finished(clause, terms, lately, goals, rules)
+        goal, mark = _finished(clause, talk, goals, rules)
         if goal is not None:
             goals.remove(goal)
             yield Proposal(section=Section.GOALS, text=f"[{mark}] {goal}", turns=(turn.turn,), replaces=goal)
 
 
-def _settled(
-    clause: Clause,
-    terms: frozenset[str],
-    everything: frozenset[str],
-    lately: frozenset[str],
-    issues: list[str],
-    rules: Rules,
-) -> str | None:
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """The terms of what was said, read where a report is about to be matched: most turns report nothing."""
+
+    turn: TurnText
+    known: Known
+
+    def everything(self) -> frozenset[str]:
+        """Those of the whole message."""
+        return find_terms(self.turn.user[:_MAX_CHARS_READ])
+
+    def lately(self) -> frozenset[str]:
+        """Those of the turns before."""
+        return find_terms("\n".join(self.known.recent[-_RECENT_TURNS:])[-_MAX_CHARS_READ:])
+
+
+def _settled(clause: Clause, talk: _Talk, issues: list[str], rules: Rules) -> str | None:
     if not issues or rules.issues.match(clause.words):
         return None
     if rules.bare_resolved.match(clause.words):
-        return _just_raised(issues, lately)
+        return _just_raised(issues, talk.lately())
+    terms = find_terms(clause.sentence)
     if rules.resolved.search(clause.words) and not clause.hedged:
         touched = [issue for issue in issues if find_terms(issue) & terms]
         statement = match_statement(clause)
         if statement is not None and statement.kind is StatementKind.DECISION:
-            return find_nearest(everything, touched, _DONE_SHARE, 1)
+            return find_nearest(talk.everything(), touched, _DONE_SHARE, 1)
         asked = [issue for issue in touched if issue.endswith(("?", "？"))]
+        everything = talk.everything()
         return find_nearest(everything, touched, _SETTLED_SHARE) or find_nearest(everything, asked, _DONE_SHARE, 1)
     if match_statement(clause) is None and not rules.number.search(clause.text) and not rules.name.search(clause.text):
         return None
@@ -71,20 +81,19 @@ def _settled(
     return nearest if nearest and share(terms, find_terms(nearest)) < 1.0 else None
 
 
-def _finished(
-    clause: Clause, terms: frozenset[str], lately: frozenset[str], goals: list[str], rules: Rules
-) -> tuple[str | None, str]:
+def _finished(clause: Clause, talk: _Talk, goals: list[str], rules: Rules) -> tuple[str | None, str]:
     if not goals or clause.hedged:
         return None, ""
     if rules.bare_done.match(clause.words) and not rules.praise.search(fold(clause.sentence)):
-        return _just_raised(goals, lately), "done"
+        return _just_raised(goals, talk.lately()), "done"
     if any(pattern.match(clause.words) for pattern in rules.goals):
         return None, ""
     for pattern, mark in ((rules.done, "done"), (rules.cancelled, "cancelled")):
         if pattern.search(clause.words):
+            terms = find_terms(clause.sentence)
             return find_nearest(terms, goals, _DONE_SHARE) or _only_about(terms, goals), mark
     if deed := rules.deed.search(clause.words):
-        goal = find_nearest(terms, goals, _DEED_SHARE)
+        goal = find_nearest(find_terms(clause.sentence), goals, _DEED_SHARE)
         if goal is not None and find_terms(deed["verb"]) & find_terms(goal):
             return goal, "done"
     return None, ""

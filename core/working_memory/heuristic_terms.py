@@ -15,6 +15,7 @@ from core.working_memory.heuristic_rules import load_irregular_forms, load_stop_
 _TOKEN = re.compile(r"[\u3400-\u9fff]+|[^\W_\u3400-\u9fff]+(?:['.+#@/:-]+[^\W_\u3400-\u9fff]+)*[+#]*")
 _TAG = re.compile(r"^\s*(?:[-*]\s+)?(?:\[[\w ]+\]\s*)+|\s*[(（](?:week of |due )?\d{4}[^()（）]*[)）]$")
 _CJK = re.compile(r"[\u3400-\u9fff]")
+KNOWN_WORDS = 20_000  # whose terms are kept: people say the same words again and again
 _MANY_TERMS = 4  # so many in common tell what is meant, however long the line
 _MANY_SHARE = 0.35
 _REPEAT_SHARE = 0.8
@@ -30,13 +31,14 @@ def strip_tags(text: str) -> str:
 @lru_cache(maxsize=8192)
 def find_terms(text: str) -> frozenset[str]:
     """Return the content terms of a line."""
-    terms: set[str] = set()
-    skipped = _function_characters()
-    stop = load_stop_words()
     folded = fold(strip_tags(text))
-    if not folded.isascii():
-        folded = _vague_runs().sub(" ", folded)
-    for token in _TOKEN.findall(folded):
+    if folded.isascii():
+        terms = set(map(_read_word, _TOKEN.findall(folded)))
+        terms.discard("")
+        return frozenset(terms)
+    terms = set()
+    skipped = _function_characters()
+    for token in _TOKEN.findall(_vague_runs().sub(" ", folded)):
         if _CJK.match(token):
             terms.update(
                 token[i : i + 2]
@@ -44,11 +46,19 @@ def find_terms(text: str) -> frozenset[str]:
                 if token[i] not in skipped and token[i + 1] not in skipped
             )
             terms.update(_kept_words().findall(token))
-        elif token not in stop and (len(token) > 2 or any(c.isdigit() for c in token) or token in {"c", "r", "go"}):
-            stem = _stem(token)
-            if stem not in stop:
-                terms.add(stem)
+        elif term := _read_word(token):
+            terms.add(term)
     return frozenset(terms)
+
+
+@lru_cache(maxsize=KNOWN_WORDS)
+def _read_word(token: str) -> str:
+    """Return the term of a word, "" where it carries no content."""
+    stop = load_stop_words()
+    if token in stop or not (len(token) > 2 or any(c.isdigit() for c in token) or token in {"c", "r", "go"}):
+        return ""
+    stem = _stem(token)
+    return "" if stem in stop else stem
 
 
 @lru_cache(maxsize=8192)
