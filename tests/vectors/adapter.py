@@ -6,7 +6,9 @@ from typing import Any
 
 from core.config import apply_environment, read_learning
 from tests.vectors.adapter_archivist import ARCHIVIST_ADAPTERS
+from tests.vectors.adapter_profile import PROFILE_ADAPTERS
 from tests.vectors.adapter_recap import RECAP_ADAPTERS
+from tests.vectors.adapter_recall import RECALL_ADAPTERS
 from tests.vectors.adapter_statements import STATEMENT_ADAPTERS
 from tests.vectors.adapter_text import TEXT_ADAPTERS
 from tests.vectors.adapter_tree import TREE_ADAPTERS
@@ -28,6 +30,8 @@ ADAPTERS: dict[str, Adapter] = {
     **WM_ADAPTERS,
     **ARCHIVIST_ADAPTERS,
     **STATEMENT_ADAPTERS,
+    **PROFILE_ADAPTERS,
     **RECAP_ADAPTERS,
     **TREE_ADAPTERS,
+    **RECALL_ADAPTERS,
 }

@@ -4,32 +4,36 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from core.text.statements import find_command, find_statements
+from core.profile.events import UserText, find_events
+from core.redaction import redact
+from core.text.statements import find_command
 
 
 def event_extraction(given: dict[str, Any]) -> dict[str, Any]:
-    events: list[dict[str, Any]] = []
-    for message in given["messages"]:
-        if message.get("role", "user") != "user":
-            continue
-        at = datetime.fromisoformat(message["at"]) if message.get("at") else None
-        for statement in find_statements(message["text"], at=at):
-            same = [e for e in events if (e["kind"], e["text"]) == (str(statement.kind), statement.text)]
-            if same:
-                same[0]["source_turn_ids"].append(message["id"])
-                continue
-            events.append(
-                {
-                    "kind": str(statement.kind),
-                    "text": statement.text,
-                    "polarity": "negative" if statement.negative else "positive",
-                    "confidence": statement.confidence,
-                    "subject": statement.subject,
-                    "due": statement.due,
-                    "source_turn_ids": [message["id"]],
-                }
-            )
-    return {"events": events}
+    messages = given["messages"]
+    texts = [
+        UserText(
+            turn=number,
+            text=redact(message["text"]),
+            at=datetime.fromisoformat(message["at"]) if message.get("at") else None,
+        )
+        for number, message in enumerate(messages)
+        if message.get("role", "user") == "user"
+    ]
+    return {
+        "events": [
+            {
+                "kind": str(event.kind),
+                "text": event.text,
+                "polarity": "negative" if event.negative else "positive",
+                "confidence": event.confidence,
+                "subject": event.subject,
+                "due": event.due,
+                "source_turn_ids": [messages[turn]["id"] for turn in event.turns],
+            }
+            for event in find_events(texts)
+        ]
+    }
 
 
 def memory_command(given: dict[str, Any]) -> dict[str, Any]:

@@ -19,18 +19,10 @@ HERE = Path(__file__).parent
 FILES = ("wm.json", "archivist.json")
 MOST_DEVIATIONS = 0.03  # of a file's vectors
 
-_FACETS = "the Profile and its facets"
 _LIBRARIAN = "the librarian"
-_RECALL = "recall into the prompt"
 NOT_YET = {  # mechanism -> what brings it
-    "facet_identity": _FACETS,
-    "facet_key": _FACETS,
-    "facet_merge": _FACETS,
-    "facet_state": _FACETS,
     "librarian_prompt": _LIBRARIAN,
     "librarian_tools": _LIBRARIAN,
-    "stm_query": _RECALL,
-    "stm_select": _RECALL,
 }
 
 AT_LEAST: dict[str, int] = {}  # mechanism -> vectors that pass
