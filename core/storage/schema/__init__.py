@@ -1,6 +1,14 @@
 """The schema's steps, a module each, in order. A step is never edited once it has shipped; a change is a new one."""
 
-from core.storage.schema import archive_stages, first_light, job_lanes, live_messages, memory_edits, retrieval
+from core.storage.schema import (
+    archive_stages,
+    first_light,
+    job_lanes,
+    live_messages,
+    memory_edits,
+    retrieval,
+    segment_life,
+)
 
 # (name, SQL); the position, from 1, is the number that `user_version` holds
 STEPS: tuple[tuple[str, str], ...] = (
@@ -10,4 +18,5 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("archive stages", archive_stages.SQL),
     ("retrieval", retrieval.SQL),
     ("memory edits", memory_edits.SQL),
+    ("segment life", segment_life.SQL),
 )

@@ -1,0 +1,135 @@
+"""What is done once for a segment that closed or changed: its steps, each a job of its own, in this order.
+
+recap → events and facets → tree → goals → librarian. (A recap's vector follows from its row.) The close itself
+queues `finalise` with one insert; that job queues the steps. Each step is idempotent by segment and revision,
+and one that fails waits for its own next try while those after it go on. Where a segment was lost on the way
+(an older store, a crash), the look at start and on the timer finds it.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from functools import partial
+
+from core.archivist.recap import PendingRecap, Trigger, choose_due
+from core.archivist.recap_writer import RecapModel
+from core.archivist.tree import is_due
+from core.config import LearningSettings
+from core.jobs.runner import Finish
+from core.model import SegmentId
+from core.storage import recaps, tree
+from core.storage.database import Connection, Database
+from core.storage.queue import Job
+from core.storage.recaps import Stretch
+
+log = logging.getLogger(__name__)
+
+RECAP, EXTRACT, TREE, GOALS, LIBRARIAN = "recap", "extract", "tree", "goals", "librarian"
+DAY_S = 86_400.0
+
+FindModel = Callable[[], Awaitable[RecapModel | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A step of a segment's work: the kind of its job and the setting that allows it."""
+
+    kind: str
+    allowed: Callable[[LearningSettings], bool]
+
+
+# The order is that of archivist.md section 6. A room that brings a step registers a handler of its kind.
+STEPS = (
+    Step(kind=RECAP, allowed=lambda learning: learning.recap_enabled),
+    Step(kind=EXTRACT, allowed=lambda learning: learning.events_enabled),
+    Step(kind=TREE, allowed=lambda learning: learning.chat_to_tree_enabled),
+    Step(kind=GOALS, allowed=lambda learning: learning.goals_enrichment_enabled),
+    Step(kind=LIBRARIAN, allowed=lambda learning: learning.librarian_enabled),
+)
+
+
+async def find_no_model() -> RecapModel | None:
+    """No model has passed an exam."""
+    return None
+
+
+class Finaliser:
+    """Queues the steps of closed segments and the next tries of their recaps."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        learning: LearningSettings,
+        find_model: FindModel,
+        clock: Callable[[], float],
+    ) -> None:
+        self._database = database
+        self._learning = learning
+        self._steps: tuple[str, ...] = ()
+        self._find_model = find_model
+        self._clock = clock
+
+    def use(self, kinds: Collection[str]) -> None:
+        """Say which kinds of job have a handler: steps without one are left out."""
+        self._steps = tuple(step.kind for step in STEPS if step.kind in kinds and step.allowed(self._learning))
+
+    async def finalise(self, job: Job) -> Finish:
+        """Queue the steps of a segment, each once for what the segment is now."""
+        return partial(self._queue_steps, SegmentId(job.payload["segment"]), int(job.payload["revision"]))
+
+    def _queue_steps(self, segment_id: SegmentId, revision: int, c: Connection) -> None:
+        stretch = recaps.get(c, segment_id)
+        if stretch is None or stretch.status == "open" or stretch.revision != revision:
+            return  # gone, or changed again: then another job of this kind is queued
+        now = self._clock()
+        if not recaps.refit(c, stretch):
+            tree.ask_to_seal(c, at=now)
+            return
+        closed = None if RECAP in self._steps or stretch.status != "stale" else "closed"
+        recaps.set_finalised(c, stretch, status="closed" if closed else None)
+        for kind in self._steps:
+            recaps.add_step(c, kind, stretch, at=now)
+
+    async def look(self, trigger: Trigger) -> int:
+        """Queue what was left behind, buffers that are due, and one probe of the recaps that are; returns how many."""
+        queued = await self._database.read(self._count_left)
+        if queued:
+            queued = await self._database.write(self._queue_left)
+        due = RECAP in self._steps and await self._database.read(lambda c: bool(self._choose(c, trigger)))
+        if due and await self._find_model() is not None:
+            queued += await self._database.write(lambda c: self.queue_due(c, trigger))
+        return queued
+
+    def queue_due(self, c: Connection, trigger: Trigger) -> int:
+        """Queue the recaps whose turn it is; returns how many."""
+        chosen = self._choose(c, trigger)
+        for stretch in chosen:
+            recaps.add_step(c, RECAP, stretch, at=self._clock(), retry=True)
+        return len(chosen)
+
+    def _choose(self, c: Connection, trigger: Trigger) -> list[Stretch]:
+        pending = {stretch.id: stretch for stretch in recaps.load_pending(c)}
+        waiting = [PendingRecap(id=s.id, closed_at=s.closed_at, next_try_at=s.next_try_at) for s in pending.values()]
+        return [pending[SegmentId(i)] for i in choose_due(waiting, now=self._clock(), trigger=trigger)]
+
+    def _count_left(self, c: Connection) -> int:
+        seals = tree.needs_work(c) or has_due_buffer(c, now=self._clock())
+        return len(recaps.load_unfinalised(c)) + int(TREE in self._steps and seals)
+
+    def _queue_left(self, c: Connection) -> int:
+        now, left = self._clock(), recaps.load_unfinalised(c)
+        for stretch in left:
+            recaps.ask_to_finalise(c, stretch, at=now)
+        seals = TREE in self._steps and (tree.needs_work(c) or has_due_buffer(c, now=now))
+        if seals:
+            tree.ask_to_seal(c, at=now)
+        return len(left) + int(seals)
+
+
+def has_due_buffer(c: Connection, *, now: float) -> bool:
+    """Whether some buffer of the tree is to be sealed."""
+    return any(
+        is_due(b.level, items=b.items, tokens=b.tokens, oldest_days=(now - b.oldest_at) / DAY_S)
+        for b in tree.load_buffers(c)
+    )
