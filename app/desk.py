@@ -71,7 +71,7 @@ class Desk(QObject):
         report = window.toast.show_text
         self.list = ConversationsPresenter(engine, ListPane(window), report=report, on_open=self._on_open)
         self.chat = ChatPresenter(engine, window.chat, report=report, create=self.list.create)
-        self.memory = MemoryPresenter(engine, window.memory, report=report, clock=time.time)
+        self.memory = MemoryPresenter(engine.memory, window.memory, report=report, clock=time.time)
         self.segments = SegmentsPresenter(engine, window.segments, report=report, clock=time.time)
         self.files = FilesPresenter(engine.files, window.files, report=report, clock=time.time)
         self.status = StatusPresenter(engine, StatusPane(window))

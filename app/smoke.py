@@ -56,7 +56,7 @@ async def _wait_for_memory(desk: Desk, deadline: float) -> str:
     while time.monotonic() < deadline:
         try:
             session = desk.list.selected
-            memory = await desk.engine.load_working_memory(session) if session else None
+            memory = await desk.engine.memory.load(session) if session else None
         except CoreError as error:
             raise SmokeError(f"The memory cannot be read: {error}") from error
         for section in memory.sections if memory else ():

@@ -31,15 +31,14 @@ from core.model import (
     Segment,
     SessionId,
     TurnId,
-    WorkingMemory,
 )
 from core.paths import DataFolder, find_data_folder, find_resources
 from core.services.files import FilesService
 from core.services.ground import Ground
+from core.services.memory import MemoryService
 from core.sessions import transcript
 from core.sessions.chat_model import ChatModelSlot
 from core.sessions.replies import Answer, Replies
-from core.sessions.view import view_memory
 from core.storage import conversations, episodic, segments, turns
 from core.storage.database import Database, read_data_version
 from core.text.cleaning import clean_text
@@ -90,6 +89,7 @@ class Engine:
             backroom=lambda: self.backroom,
         )
         self.files = FilesService(ground)
+        self.memory = MemoryService(ground)
         self._replies = Replies(self._database, ask=self._ask, publish=self._publish, clock=clock, finished=self._wake)
         self._watch: asyncio.Task[None] | None = None
 
@@ -242,15 +242,7 @@ class Engine:
         draft = clean_text(text) if text.strip() else ""
         await self._database.write(lambda c: conversations.save_draft(c, session_id, draft))
 
-    # -- memory --------------------------------------------------------------------------------
-
-    async def load_working_memory(self, session_id: SessionId, version: int | None = None) -> WorkingMemory:
-        """Return a committed version, or the newest with what waits for the next commit."""
-        return await self._database.read(lambda c: view_memory(c, session_id, version))
-
-    async def commit_memory(self, session_id: SessionId) -> bool:
-        """Take what was noticed into Working Memory now; False when nothing waits."""
-        return await self.backroom.worker.commit(session_id, cause="You asked for it.")
+    # -- segments ------------------------------------------------------------------------------
 
     async def load_segments(self, session_id: SessionId) -> tuple[Segment, ...]:
         """Return a conversation's segments in order; the open one is named by what was said so far."""

@@ -5,6 +5,7 @@ reply; turn numbers ascend over the whole store, so they are evidence ids too. A
 one conversation.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NewType
@@ -154,7 +155,7 @@ class MemoryEdit:
     to: Section | None = None  # MOVE
     after: str | None = None  # ADD, MOVE: the line above it, "" for the top, None for the end
     origin: Origin = Origin.USER  # ADD, CHANGE
-    turns: tuple[TurnId, ...] = ()  # ADD, PARK
+    turns: tuple[TurnId, ...] = ()  # ADD, PARK; CHANGE: where the line's own do not stay
     locked: bool = False  # ADD
     reason: str = ""  # PARK
 
@@ -174,6 +175,15 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WantedLine:
+    """What an update wanted to put in the place of a locked line; the user takes or dismisses it."""
+
+    line: str  # the locked one
+    text: str
+    turns: tuple[TurnId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySection:
     """One section as the Memory tab shows it, removed and pending lines included, in order."""
 
@@ -181,6 +191,8 @@ class MemorySection:
     lines: tuple[MemoryLine, ...]
     tokens: int  # estimate of the committed body
     parked: tuple[ParkedLine, ...] = ()
+    wanted: tuple[WantedLine, ...] = ()  # against locked lines; not in `parked`
+    warning: str = ""  # in words, where the section is over its limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +207,52 @@ class WorkingMemory:
     decisions: tuple[Decision, ...] = ()
     pending_tokens: int = 0  # of live messages that the next commit would archive
     cause: str = ""  # why this version was committed, in words
+    turn_numbers: Mapping[TurnId, int] = field(default_factory=dict)  # place in this conversation, from 1
+    undo: str = ""  # the user's change that can be taken back, in words: `you removed “…”`
+    redo: str = ""  # the one that was taken back last
+
+
+class ChangeKind(StrEnum):
+    """How a line differs between two versions."""
+
+    CAME = "came"
+    WENT = "went"
+    CHANGED = "changed"
+    RESTORED = "restored"
+    LOCKED = "locked"
+    UNLOCKED = "unlocked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineChange:
+    """One line's difference; `before` or `after` is "" where there was or is none."""
+
+    section: Section
+    kind: ChangeKind
+    before: str
+    after: str
+    reason: str = ""  # what the checks said of it, in words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryDiff:
+    """How two versions differ, in the order of the sections."""
+
+    older: int
+    newer: int
+    changes: tuple[LineChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryVersion:
+    """A version in the list of versions; `came` and `went` count lines against the version before."""
+
+    number: int
+    at: float  # s
+    cause: str
+    lines: int
+    came: int
+    went: int
 
 
 class BoundaryReason(StrEnum):
@@ -296,3 +354,47 @@ class ReplayProgress:
     skipped_turns: int = 0  # already there from an earlier run
     bad_lines: tuple[tuple[int, str], ...] = ()  # (line number from 1, reason)
     session_ids: tuple[SessionId, ...] = field(default=())
+
+
+class CommitStep(StrEnum):
+    """Where the commit of an archive stands."""
+
+    ARCHIVING = "archiving"
+    WAITING = "waiting"  # for the archive before it
+    UPDATING = "updating"  # Working Memory
+    EXTRACTING = "extracting"  # what goes to long-term memory
+    FINISHING = "finishing"
+    DONE = "done"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedStage:
+    """A part of a commit that was given up: what failed, in words."""
+
+    stage: str  # memory, extraction, files
+    error: str
+    attempts: int
+    at: float  # s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedArchive:
+    """An archive that waits for the user's retry; its messages are safe, shown raw while `in_memory` is False."""
+
+    session_id: SessionId
+    number: int
+    archived_at: float  # s
+    in_memory: bool
+    stages: tuple[FailedStage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """What came of a compact."""
+
+    step: CommitStep  # DONE, FAILED or STOPPED
+    archives: tuple[int, ...] = ()  # those it made or tried again
+    version: int = 0  # the newest of Working Memory
+    error: str = ""  # for the user

@@ -28,7 +28,7 @@ REASONS = {
 async def print_memory(engine: Engine, console: Console) -> None:
     """Print every conversation's Working Memory and segments, then the memory files."""
     for conversation in await engine.list_conversations():
-        memory = await engine.load_working_memory(conversation.id)
+        memory = await engine.memory.load(conversation.id)
         console.print(Panel(_describe_memory(memory), title=escape(conversation.title), subtitle=_count(conversation)))
         for segment in await engine.load_segments(conversation.id):
             console.print(_describe_segment(segment))

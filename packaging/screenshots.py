@@ -122,7 +122,7 @@ async def fill(data: Path) -> None:
             moved.write_text(move_times(sample, datetime.now(UTC)), encoding="utf-8")
             done = await engine.replay(moved, progress=lambda _state: None, stop=asyncio.Event())
             for session in done.session_ids:
-                await engine.commit_memory(session)
+                await engine.memory.commit(session)
                 names[sample.stem] = session
             moved.unlink()
         (data / NAMES).write_text(json.dumps(names), encoding="utf-8")

@@ -18,10 +18,10 @@ class MemoryView(Protocol):
 
 
 class MemoryEngine(Protocol):
-    """The slice of the engine that the tab needs."""
+    """`engine.memory`: the slice that the tab needs."""
 
-    async def load_working_memory(self, session_id: SessionId, version: int | None = None) -> WorkingMemory: ...
-    async def commit_memory(self, session_id: SessionId) -> bool: ...
+    async def load(self, session_id: SessionId, version: int | None = None) -> WorkingMemory: ...
+    async def commit(self, session_id: SessionId) -> bool: ...
 
 
 class MemoryPresenter:
@@ -82,7 +82,7 @@ class MemoryPresenter:
     async def _update(self, session: SessionId) -> None:
         self._view.set_updating(True)
         try:
-            changed = await self._engine.commit_memory(session)
+            changed = await self._engine.commit(session)
         finally:
             self._view.set_updating(False)
         self._version = None
@@ -93,7 +93,7 @@ class MemoryPresenter:
         session, version = self._session, self._version
         if session is None:
             return
-        memory = await self._engine.load_working_memory(session, version)
+        memory = await self._engine.load(session, version)
         if (session, version) == (self._session, self._version):
             self._memory = memory
             self._view.show_memory(memory, self._clock())

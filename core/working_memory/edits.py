@@ -163,9 +163,11 @@ def _change(held: Held, edit: MemoryEdit) -> Applied:
     old = lines[at]
     item = items_of(held, section)[at]
     body = rewrite_line(held.document.bodies[section], item, edit.new_text, section)
-    line = replace(old, text=edit.new_text, origin=edit.origin)
+    line = replace(old, text=edit.new_text, origin=edit.origin, turns=edit.turns or old.turns)
     after = with_body(held, section, body, (*lines[:at], line, *lines[at + 1 :]))
-    back = replace(_edit(EditKind.CHANGE, section, edit.new_text), new_text=old.text, origin=old.origin)
+    back = replace(
+        _edit(EditKind.CHANGE, section, edit.new_text), new_text=old.text, origin=old.origin, turns=old.turns
+    )
     return _finish(held, after, section, (back,))
 
 

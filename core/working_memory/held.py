@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from core.errors import MemoryEditError
 from core.model import LineState, MemoryLine, Origin, ParkedLine, Section
 from core.redaction import redact
-from core.text.items import BodyItem, extract_items, render_item
+from core.text.items import BodyItem, extract_items, render_item, render_items
 from core.text.keys import item_key
 from core.working_memory.bodies import insert_item, read_body, remove_items, safe_body, split_items
 from core.working_memory.document import EMPTY, Document, make_safe, settle
@@ -88,7 +88,11 @@ def items_of(held: Held, section: Section) -> tuple[BodyItem, ...]:
 
 def with_body(held: Held, section: Section, body: str, known: Sequence[MemoryLine]) -> Held:
     """Put a body in place; its lines are those `known`, matched by their texts."""
-    document = settle(held.document.with_bodies({section: safe_body(body)}))
+    body = safe_body(body)
+    if [_shown(item) for item in read_body(body)] != [line.text for line in known]:
+        # a line changed its meaning with its neighbours (a block of code joins the line above it)
+        body = safe_body(render_items([line.text for line in known]))
+    document = settle(held.document.with_bodies({section: body}))
     after = replace(held, document=document)
     return replace(after, lines={**held.lines, section: _label(after, section, known)})
 
@@ -108,7 +112,7 @@ def rewrite_line(body: str, item: BodyItem, text: str, section: Section) -> str:
     """`body` with the text of one item changed; a line without marker stays one where it can."""
     lines = body.split("\n")
     first = lines[item.first_line]
-    indent = first[: len(first) - len(first.lstrip())]
+    indent = first[: len(first) - len(first.lstrip(" \t"))]
     had_marker = first.strip() != item.text.split("\n")[0].strip()
     written = render_item(text) if had_marker and section is not Section.TITLE else _plain_or_bullet(text)
     new = [indent + line if line else line for line in written.split("\n")]

@@ -13,8 +13,10 @@ from core.errors import CoreError, NotFoundError
 from core.model import (
     Conversation,
     EngineStatus,
+    MemoryDiff,
     MemoryFile,
     MemorySection,
+    MemoryVersion,
     Message,
     MessageId,
     MessageStatus,
@@ -52,6 +54,86 @@ class ScriptedFiles:
         return ""
 
 
+class ScriptedMemory:
+    """`engine.memory`: the versions that a test put into `engine.memories`; changes are only noted."""
+
+    def __init__(self, engine: "ScriptedEngine") -> None:
+        self._engine = engine
+        self.asked: list[tuple[object, ...]] = []  # (method, arguments …) of every change
+        self.diff = MemoryDiff(older=0, newer=0, changes=())
+
+    async def load(self, session_id: SessionId, version: int | None = None) -> WorkingMemory:
+        self._engine.maybe_fail()
+        versions = self._engine.memories.get(session_id, [])
+        if not versions:
+            return empty_memory(session_id)
+        return versions[-1] if version is None else versions[version - 1]
+
+    async def commit(self, session_id: SessionId) -> bool:
+        self._engine.maybe_fail()
+        return bool(self._engine.memories.get(session_id))
+
+    async def list_versions(self, session_id: SessionId, *, after: int = 0) -> tuple[MemoryVersion, ...]:
+        newest = self._engine.memories.get(session_id, [])
+        return tuple(
+            MemoryVersion(
+                number=n, at=self._engine.now - 60 * (last - n), cause="A segment closed.", lines=n, came=1, went=0
+            )
+            for last in [newest[-1].newest if newest else 0]
+            for n in range(after + 1, last + 1)
+        )
+
+    async def compare(self, session_id: SessionId, older: int, newer: int) -> MemoryDiff:
+        return replace(self.diff, older=older, newer=newer)
+
+    async def add(self, session_id: SessionId, section: Section, text: str) -> str:
+        return self._note("add", section, text)
+
+    async def remember(self, session_id: SessionId, text: str, turn: TurnId) -> str:
+        return self._note("remember", text, turn)
+
+    async def change(self, session_id: SessionId, section: Section, text: str, new_text: str) -> str:
+        return self._note("change", section, text, new_text)
+
+    async def remove(self, session_id: SessionId, section: Section, text: str) -> str:
+        return self._note("remove", section, text)
+
+    async def move(self, session_id: SessionId, section: Section, text: str, to: Section) -> str:
+        return self._note("move", section, text, to)
+
+    async def set_locked(self, session_id: SessionId, section: Section, text: str, locked: bool) -> str:
+        return self._note("set_locked", section, text, locked)
+
+    async def accept(self, session_id: SessionId, section: Section, text: str) -> str:
+        return self._note("accept", section, text)
+
+    async def discard(self, session_id: SessionId, section: Section, text: str) -> str:
+        return self._note("discard", section, text)
+
+    async def bring_back(self, session_id: SessionId, section: Section, text: str) -> str:
+        return self._note("bring_back", section, text)
+
+    async def drop(self, session_id: SessionId, section: Section, text: str) -> str:
+        return self._note("drop", section, text)
+
+    async def take_wanted(self, session_id: SessionId, section: Section, line: str, text: str) -> str:
+        return self._note("take_wanted", section, line, text)
+
+    async def restore(self, session_id: SessionId, version: int) -> str:
+        return self._note("restore", version)
+
+    async def undo(self, session_id: SessionId) -> str:
+        return self._note("undo")
+
+    async def redo(self, session_id: SessionId) -> str:
+        return self._note("redo")
+
+    def _note(self, *asked: object) -> str:
+        self._engine.maybe_fail()
+        self.asked.append(asked)
+        return f"you asked to {asked[0]}"
+
+
 class ScriptedEngine:
     """Everything a presenter may ask of the engine; tests set what it holds and how it fails."""
 
@@ -64,6 +146,7 @@ class ScriptedEngine:
         self.segments: dict[SessionId, tuple[Segment, ...]] = {}
         self.memories: dict[SessionId, list[WorkingMemory]] = {}
         self.files = ScriptedFiles(self)
+        self.memory = ScriptedMemory(self)
         self.drafts: dict[SessionId, str] = {}
         self.undone: list[int] = []
         self.stopped: list[SessionId] = []
@@ -164,17 +247,6 @@ class ScriptedEngine:
 
     async def stop_reply(self, session_id: SessionId) -> None:
         self.stopped.append(session_id)
-
-    async def load_working_memory(self, session_id: SessionId, version: int | None = None) -> WorkingMemory:
-        self.maybe_fail()
-        versions = self.memories.get(session_id, [])
-        if not versions:
-            return empty_memory(session_id)
-        return versions[-1] if version is None else versions[version - 1]
-
-    async def commit_memory(self, session_id: SessionId) -> bool:
-        self.maybe_fail()
-        return bool(self.memories.get(session_id))
 
     async def load_segments(self, session_id: SessionId) -> tuple[Segment, ...]:
         return self.segments.get(session_id, ())

@@ -63,19 +63,19 @@ def test_memory_changes_after_each_turn_and_a_commit_takes_it_in(tmp_path):
         async with opened(tmp_path) as engine:
             chat = await engine.create_conversation()
             await say(engine, chat.id, "We decided to use PostgreSQL 16 for the billing service.")
-            before = await engine.load_working_memory(chat.id)
+            before = await engine.memory.load(chat.id)
             pending = [line for part in before.sections for line in part.lines]
             assert any("PostgreSQL 16" in line.text for line in pending)
             assert {line.state for line in pending} == {LineState.PENDING}
             assert before.version == 0
 
-            assert await engine.commit_memory(chat.id)
-            after = await engine.load_working_memory(chat.id)
+            assert await engine.memory.commit(chat.id)
+            after = await engine.memory.load(chat.id)
             assert after.version == 1
             assert any("PostgreSQL 16" in text for text in lines(after, Section.FACTS))
             assert all(line.state is LineState.ADDED for part in after.sections for line in part.lines)
             assert [part.section for part in after.sections] == list(Section)
-            assert not await engine.commit_memory(chat.id)
+            assert not await engine.memory.commit(chat.id)
 
     asyncio.run(run())
 
@@ -85,7 +85,7 @@ def test_lasting_statements_reach_memory_md_and_can_be_taken_back(tmp_path):
         async with opened(tmp_path) as engine:
             chat = await engine.create_conversation()
             await say(engine, chat.id, "I'm allergic to peanuts.")
-            await engine.commit_memory(chat.id)
+            await engine.memory.commit(chat.id)
             memory = (await engine.files.load())[0]
             assert "allergic to peanuts" in memory.text
             assert memory.changes[0].turns
@@ -103,8 +103,8 @@ def test_temporary_conversations_leave_no_trace_in_memory(tmp_path):
             chat = await engine.create_conversation()
             await engine.set_remember(chat.id, False)
             await say(engine, chat.id, "I'm allergic to canaryfruit.")
-            await engine.commit_memory(chat.id)
-            memory = await engine.load_working_memory(chat.id)
+            await engine.memory.commit(chat.id)
+            memory = await engine.memory.load(chat.id)
             assert not any(part.lines for part in memory.sections)
             assert await engine.load_segments(chat.id) == ()
         found = [p for p in tmp_path.rglob("*") if p.is_file() and "keepsake.db" not in p.name]
@@ -120,10 +120,10 @@ def test_secrets_stay_in_the_transcript_only(tmp_path):
         async with opened(tmp_path) as engine:
             chat = await engine.create_conversation()
             await say(engine, chat.id, f"The staging database has password: {secret} and runs on port 6432.")
-            await engine.commit_memory(chat.id)
+            await engine.memory.commit(chat.id)
             messages = await engine.load_messages(chat.id)
             assert secret in messages[0].text
-            shown = repr(await engine.load_working_memory(chat.id)) + repr(await engine.load_segments(chat.id))
+            shown = repr(await engine.memory.load(chat.id)) + repr(await engine.load_segments(chat.id))
             assert secret not in shown
         for path in tmp_path.rglob("*"):
             if path.is_file() and "keepsake.db" not in path.name:
@@ -260,7 +260,7 @@ def test_twins_that_cannot_be_written_are_said_and_made_up_later(tmp_path):
             chat = await engine.create_conversation()
             await say(engine, chat.id, "We decided to meet in Turin.")
             assert any("could not be written" in problem for problem in engine.status.problems)
-            memory = await engine.load_working_memory(chat.id)
+            memory = await engine.memory.load(chat.id)
             assert any(line.text for part in memory.sections for line in part.lines), "the rest of the turn is done"
             blocker.unlink()
             now[0] += 3600
@@ -282,7 +282,7 @@ def test_a_job_that_failed_for_good_is_tried_again_at_the_next_start(tmp_path):
             chat = await engine.create_conversation()
             await say(engine, chat.id, "I'm allergic to peanuts.")
             for _ in range(5):
-                await engine.commit_memory(chat.id)
+                await engine.memory.commit(chat.id)
                 await engine.wait_idle()
                 now[0] += 86_400
             assert engine.status.problems, "a refused write is said"
@@ -305,7 +305,7 @@ def test_waiting_in_a_process_without_the_loop_does_the_work(tmp_path):
             while (await engine.load_messages(chat.id))[-1].status is MessageStatus.WAITING:
                 await asyncio.sleep(0)
             await asyncio.wait_for(engine.wait_idle(), 20)
-            memory = await engine.load_working_memory(chat.id)
+            memory = await engine.memory.load(chat.id)
             assert any("Ada" in line for line in lines(memory, Section.FACTS))
 
     asyncio.run(run())

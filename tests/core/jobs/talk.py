@@ -87,7 +87,7 @@ def look(folder: Path) -> Held:
             (conversation,) = await engine.list_conversations()
             messages = await engine.load_messages(conversation.id, limit_turns=10_000)
             parts = await engine.load_segments(conversation.id)
-            memory = await engine.load_working_memory(conversation.id)
+            memory = await engine.memory.load(conversation.id)
         finally:
             await engine.aclose()
         inside = await read(folder, lambda c: (_read_index(c), (outbox.count_waiting(c), queue.count_jobs(c))))

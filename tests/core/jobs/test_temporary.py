@@ -32,7 +32,7 @@ def talk(folder, *steps):
             for temporary, text in steps:
                 await engine.set_remember(chat.id, not temporary)
                 await say(engine, chat.id, text)
-            await engine.commit_memory(chat.id)
+            await engine.memory.commit(chat.id)
             return await engine.load_messages(chat.id)
         finally:
             await engine.aclose()

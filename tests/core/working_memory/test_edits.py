@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from core.errors import MemoryEditError
 from core.model import EditKind, LineState, MemoryEdit, MemoryLine, Origin, ParkedLine, Section, TurnId
 from core.working_memory.bodies import safe_body
-from core.working_memory.document import parse_document, render_document, settle
+from core.working_memory.document import Document, Extra, close_text_fences, parse_document, render_document
 from core.working_memory.edits import Held, apply_edits, edits_between, hold, read_typed, reapply
 from core.working_memory.provenance import Meta, annotate, key_of
 from tests.core.working_memory.strategies import STATEMENTS, documents, sections, statements
@@ -18,7 +18,11 @@ FACTS, ISSUES, TITLE = Section.FACTS, Section.ISSUES, Section.TITLE
 def memory(text: str, parked: dict[Section, tuple[ParkedLine, ...]] | None = None) -> Held:
     """A version of that text, as a merge leaves it: fences closed, each line with evidence of its own."""
     read = parse_document(text)
-    document = settle(read.with_bodies({section: safe_body(body) for section, body in read.bodies.items()}))
+    document = Document(
+        bodies={section: safe_body(body) for section, body in read.bodies.items()},
+        extra=tuple(Extra(extra.header, close_text_fences(extra.body)) for extra in read.extra),
+        preamble=close_text_fences(read.preamble),
+    )
     known = {
         key_of(section, line.text): Meta(origin=Origin.MODEL, turns=(TurnId(100 * i + n),), locked=n % 3 == 1)
         for i, (section, lines) in enumerate(annotate(document, {}).items())
@@ -202,6 +206,10 @@ def test_inverse_brings_the_lines_back(text, data):
         applied = apply_edits(held, [asked])
     except MemoryEditError:
         return
+    if len(shown(held, TITLE)) > 1 or any(
+        len({key_of(s, text) for text in shown(held, s)}) < len(shown(held, s)) for s in Section
+    ):
+        return  # a line that stands there twice comes back once
     back = apply_edits(applied.held, applied.inverse).held
     for section in Section:
         if asked.kind is not EditKind.MOVE:  # a nested line comes back with its parent's words
