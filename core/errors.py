@@ -53,6 +53,10 @@ class MemoryEditError(CoreError):
     """A line of Working Memory cannot be changed as asked; memory and the typed text stay as they were."""
 
 
+class CommitBusyError(CoreError):
+    """Another commit of the conversation does not end; nothing was changed."""
+
+
 class MemoryFileError(CoreError):
     """MEMORY.md or one of its kin was not written; the file on disk is whole."""
 

@@ -4,18 +4,23 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from core.archivist.recap import Trigger
 from core.archivist.twins import TwinWriter
 from core.changes import Changes
 from core.config import Settings
 from core.embedding.port import Embedder
+from core.jobs.committing import Committing, build_committing
 from core.jobs.embedder_slot import EmbedderSlot
+from core.jobs.finalise import FindModel, find_no_model
+from core.jobs.finishing import Finishing, build_finishing
 from core.jobs.memory_entries import MemoryKeeper
+from core.jobs.runner import Handler
 from core.jobs.turn_hook import TurnHook
 from core.jobs.worker import IDLE_S, Worker
 from core.paths import DataFolder
 from core.redaction import redact
 from core.sessions.budget import share_context
-from core.sessions.commit import Committer
+from core.sessions.phase_two import FindUpdater, extract_nothing, find_no_updater
 from core.storage.database import Database
 
 COMMIT_RATIO = 0.5  # of the session share, pending or live (working-memory.md section 1)
@@ -26,11 +31,13 @@ class Backroom:
     """The parts of a process that remember; `aclose` ends them in order."""
 
     worker: Worker
+    committing: Committing
     hook: TurnHook
     keeper: MemoryKeeper
     embedder: EmbedderSlot
     files: ThreadPoolExecutor
     archives: ThreadPoolExecutor
+    finishing: Finishing
     max_gap_s: float
     _swept_once: bool = False
 
@@ -42,9 +49,10 @@ class Backroom:
 
     async def sweep(self, *, now: float) -> None:
         """Close what rested: at start everything older than the gap, later what idled for half an hour."""
-        rest_s = IDLE_S if self._swept_once else self.max_gap_s
-        self._swept_once = True
-        await self.worker.flush(before=now - rest_s)
+        first, self._swept_once = not self._swept_once, True
+        await self.worker.flush(before=now - (self.max_gap_s if first else IDLE_S))
+        if await self.finishing.finaliser.look(Trigger.STARTUP if first else Trigger.TIMER):
+            self.worker.wake()
 
     async def aclose(self) -> None:
         await self.worker.aclose()
@@ -62,8 +70,10 @@ def build_backroom(
     publish: Callable[[Changes], None],
     clock: Callable[[], float],
     owner: str,
+    find_model: FindModel = find_no_model,
+    find_updater: FindUpdater = find_no_updater,
 ) -> Backroom:
-    """Build the parts; opens nothing and starts nothing."""
+    """Build the parts; starts nothing. `find_model` and `find_updater` return what may be asked, None for nothing."""
     workspace = folder.workspace()
     files = ThreadPoolExecutor(1, thread_name_prefix="files")
     archives = ThreadPoolExecutor(2, thread_name_prefix="archives")
@@ -78,30 +88,55 @@ def build_backroom(
         clock=clock,
     )
     due_tokens = int(share_context(settings.models.context_tokens).session * COMMIT_RATIO)
-    committer = Committer(
-        database, workspace=workspace, clock=clock, pool=pool, files=archives, tail_tokens=due_tokens // 2
+    committing = build_committing(
+        database,
+        workspace=workspace,
+        context_tokens=settings.models.context_tokens,
+        tail_tokens=due_tokens // 2,
+        find_updater=find_updater,
+        extract=extract_nothing,
+        pool=pool,
+        archives=archives,
+        publish=publish,
+        clock=clock,
     )
     keeper = MemoryKeeper(
         database, workspace=workspace, learning=settings.learning, files=files, actor=_name_actor(owner)
     )
+    finishing = build_finishing(
+        database,
+        workspace=workspace,
+        learning=settings.learning,
+        find_model=find_model,
+        pool=pool,
+        files=files,
+        publish=publish,
+        clock=clock,
+    )
+    # job kind -> handler; each room that brings one adds it here
+    handlers: dict[str, Handler] = {**committing.handlers, **finishing.handlers}
+    finishing.finaliser.use(handlers)
     worker = Worker(
         database,
         hook=hook,
-        committer=committer,
+        committer=committing.committer,
         keeper=keeper,
         publish=publish,
         clock=clock,
         owner=owner,
         commit_at_tokens=due_tokens,
-        handlers={},  # job kind -> handler; each room that brings one adds it here
+        handlers=handlers,
+        recover=committing.recover,
     )
     return Backroom(
         worker=worker,
+        committing=committing,
         hook=hook,
         keeper=keeper,
         embedder=embedder,
         files=files,
         archives=archives,
+        finishing=finishing,
         max_gap_s=float(settings.learning.max_time_gap_seconds),
     )
 

@@ -7,6 +7,7 @@ that the effect and the job's end are one. Work before it must bear being done a
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 from core.errors import CoreError
@@ -17,7 +18,17 @@ from core.storage.queue import Job, Lane
 log = logging.getLogger(__name__)
 
 Finish = Callable[[Connection], object]
-Handler = Callable[[Job], Awaitable[Finish | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Later:
+    """What a handler returns whose job's time has not come: it is given back and counts as no attempt."""
+
+    seconds: float
+    why: str = ""  # for the user, if something failed
+
+
+Handler = Callable[[Job], Awaitable[Finish | Later | None]]
 
 BUG = "Some background work failed; it is tried again. The log has the details."
 
@@ -55,19 +66,39 @@ class JobRunner:
             )
             if job is None:
                 return False
-            try:
-                finish = await self._work(job)
-            except (CoreError, OSError) as error:
-                await self._give_back(job, describe(error))
-            except Exception:  # the job's end: one that fails must not hold up the others
-                log.exception("job %s (%s) failed", job.id, job.kind)
-                await self._give_back(job, BUG)
-            else:
-                await self._database.write(partial(_end, job, finish), repeatable=True)
-                self._report(job.kind, "")
+            await self._run(job)
             return True
 
-    async def _work(self, job: Job) -> Finish | None:
+    async def run_key(self, key: str) -> bool:
+        """Run a job that somebody waits for, due or not; False if it is gone or another process has it.
+
+        Cancelling it ends the job's work; the job itself stays in the queue, for whoever cancelled to decide.
+        """
+        async with self._one:
+            job = await self._database.write(
+                lambda c: queue.claim_by_key(c, self._owner, key, now=self._clock()), repeatable=True
+            )
+            if job is None:
+                return False
+            await self._run(job)
+            return True
+
+    async def _run(self, job: Job) -> None:
+        try:
+            outcome = await self._work(job)
+        except (CoreError, OSError) as error:
+            await self._give_back(job, describe(error))
+        except Exception:  # the job's end: one that fails must not hold up the others
+            log.exception("job %s (%s) failed", job.id, job.kind)
+            await self._give_back(job, BUG)
+        else:
+            if isinstance(outcome, Later):
+                await self._put_off(job, outcome)
+                return
+            await self._database.write(partial(_end, job, outcome), repeatable=True)
+            self._report(job.kind, "")
+
+    async def _work(self, job: Job) -> Finish | Later | None:
         beating = asyncio.get_running_loop().create_task(self._beat(job))
         try:
             return await self._handlers[job.kind](job)
@@ -81,6 +112,12 @@ class JobRunner:
             await self._database.write(
                 lambda c: queue.renew_lease(c, job, self._owner, now=self._clock()), repeatable=True
             )
+
+    async def _put_off(self, job: Job, later: Later) -> None:
+        if later.why:
+            self._report(job.kind, later.why)
+        until = self._clock() + later.seconds
+        await self._database.write(lambda c: queue.put_off(c, job, until=until, note=later.why), repeatable=True)
 
     async def _give_back(self, job: Job, error: str) -> None:
         self._report(job.kind, error)

@@ -12,12 +12,12 @@ from functools import partial
 from core.changes import Changes
 from core.errors import CoreError
 from core.jobs.memory_entries import MemoryKeeper, Said
-from core.jobs.runner import BUG, Finish, Handler, JobRunner, describe
+from core.jobs.runner import BUG, Handler, JobRunner, describe
 from core.jobs.turn_hook import Prepared, Remembered, Taken, TurnHook
 from core.locks import is_running
 from core.model import BoundaryReason, Role, SaidTurn, SessionId, TurnId
 from core.sessions.commit import Committer
-from core.storage import archives, episodic, outbox, queue, segments, turns
+from core.storage import episodic, outbox, queue, segments, turns
 from core.storage.database import Connection, Database
 from core.storage.outbox import OutboxRow
 from core.storage.queue import Job
@@ -56,8 +56,9 @@ class Worker:
         owner: str,
         commit_at_tokens: int,
         handlers: Mapping[str, Handler],
+        recover: Callable[[], Awaitable[object]],
     ) -> None:
-        """`handlers` run the job kinds that other rooms bring, in either lane."""
+        """`handlers` run job kinds that other rooms bring, in either lane; `recover` mends what crashes leave."""
         self._database = database
         self._hook = hook
         self._committer = committer
@@ -68,11 +69,11 @@ class Worker:
         self._commit_at_tokens = commit_at_tokens
         self._quick_lane, self._slow_lane = _Lane(), _Lane()
         self._tasks: tuple[asyncio.Task[None], ...] = ()
+        self._recover = recover
         self._took_over = False
         self._draining = asyncio.Lock()
         make_runner = partial(JobRunner, database, report=self._report, clock=clock, owner=owner)
         own: dict[str, Handler] = {
-            queue.MEMORY_UPDATE: self._finish_archive,
             queue.COMMIT: self._commit_as_asked,
             queue.MEMORY_FILES: self._write_entries,
         }
@@ -153,6 +154,7 @@ class Worker:
         if not self._took_over:
             # a turn that a killed process has leased must not be overtaken by the turns after it
             await self._database.write(_release_leases)
+            await self._recover()
             self._took_over = True
         did = False
         while True:
@@ -253,6 +255,10 @@ class Worker:
         self._slow_lane.rouse()
         return committed
 
+    async def run_job(self, key: str) -> bool:
+        """Run a job that somebody waits for; False if it is gone or another process has it."""
+        return await self._slow.run_key(key)
+
     async def _commit(self, session_id: SessionId, *, cause: str, asked: bool = False) -> bool:
         """Commit a conversation in the store; jobs for its files wait in the queue."""
         if await self._committer.commit(session_id, cause=cause, asked=asked) is None:
@@ -302,13 +308,6 @@ class Worker:
         if max(remembered.pending_tokens, remembered.live_tokens) >= self._commit_at_tokens:
             return "The conversation outgrew the window."
         return "A segment closed." if remembered.closed is not None else ""
-
-    async def _finish_archive(self, job: Job) -> Finish | None:
-        """Complete the files of an archive."""
-        archive = int(job.payload["archive"])
-        if not await self._committer.finish(job.session_id, archive):
-            return None
-        return lambda c: archives.set_state(c, job.session_id, archive, "done")
 
     async def _commit_as_asked(self, job: Job) -> None:
         await self._commit(job.session_id, cause=job.payload["cause"], asked=True)

@@ -1,22 +1,51 @@
 """The files of an archive: readable twins of what the store holds, each written whole or not at all.
 
-Order and names are those of working-memory.md section 21; `.done` comes last.
+Order and names are those of working-memory.md section 21; `.done` comes last. Every step of a write is
+told to `on_step`, so that a test can end the process at each of them.
 """
 
 import json
 import os
 import secrets
-from collections.abc import Iterable
+import shutil
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-META = ".meta.json"
-MESSAGES = "messages.jsonl"
-OVERVIEW = ".overview.md"
-ABSTRACT = ".abstract.md"
-DIFF = "memory_diff.json"
-DONE = ".done"
+from core.sessions.archive_state import (
+    ABSTRACT,
+    DONE,
+    MEMORY_DIFF,
+    MESSAGES,
+    META,
+    OVERVIEW,
+    ArchiveMeta,
+    Phase1,
+    StageState,
+)
+
+__all__ = [
+    "ABSTRACT",
+    "DONE",
+    "MEMORY_DIFF",
+    "MESSAGES",
+    "META",
+    "OVERVIEW",
+    "ArchiveFolder",
+    "OnStep",
+    "ignore_step",
+    "list_archives",
+    "write_atomically",
+]
+
+PREFIX = "archive_"
+OnStep = Callable[[str], None]  # called after "written", "synced", "renamed", "folder synced" or "committed"
+
+
+def ignore_step(step: str) -> None:
+    """The hook of a program that nobody tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,31 +54,61 @@ class ArchiveFolder:
 
     session: Path
     number: int
+    on_step: OnStep = ignore_step
 
     @property
     def path(self) -> Path:
-        return self.session / f"archive_{self.number:03}"
+        return self.session / f"{PREFIX}{self.number:03}"
 
     def make(self) -> None:
-        """Make the folder; one left by a crash before the commit point is taken over."""
+        """Make the folder unless it is there."""
         self.path.mkdir(parents=True, exist_ok=True)
 
-    def exists(self, name: str) -> bool:
-        return (self.path / name).exists()
+    def claim(self) -> bool:
+        """Make the folder as its only maker; False if it is there already."""
+        self.session.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.mkdir()
+        except FileExistsError:
+            return False
+        return True
+
+    def remove(self) -> None:
+        """Remove the folder and what is in it; a link in its place is left alone."""
+        if self.path.is_dir() and not self.path.is_symlink():
+            shutil.rmtree(self.path)
+
+    def list_files(self) -> frozenset[str]:
+        """Return the names in the folder, none where it is missing."""
+        try:
+            return frozenset(os.listdir(self.path))
+        except OSError:
+            return frozenset()
+
+    def clear_temporaries(self) -> None:
+        """Remove what writes that were cut off have left."""
+        for name in self.list_files():
+            if name.startswith(".") and name.endswith(".tmp"):
+                (self.path / name).unlink(missing_ok=True)
 
     def write(self, name: str, text: str) -> None:
         """Write one file: temporary beside it, flushed, synced, renamed."""
-        write_atomically(self.path / name, text)
+        write_atomically(self.path / name, text, self.on_step)
 
     def sync(self) -> None:
         """Make the renames of a phase durable; each file's text was synced before its own."""
         sync_folder(self.path)
+        self.on_step("folder synced")
 
     def write_json(self, name: str, value: object) -> None:
         self.write(name, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
     def write_lines(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         self.write(name, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+    def write_session(self, value: object) -> None:
+        """Write the conversation's own `.meta.json`."""
+        write_atomically(self.session / META, json.dumps(value, ensure_ascii=False) + "\n", self.on_step)
 
     def read_meta(self) -> dict[str, Any]:
         """Return the archive's `.meta.json`, empty where it is missing or damaged."""
@@ -59,8 +118,36 @@ class ArchiveFolder:
             return {}
         return value if isinstance(value, dict) else {}
 
+    def hash_overview(self) -> str:
+        """Return the SHA-256 of the document in the folder, "" where there is none."""
+        try:
+            return sha256((self.path / OVERVIEW).read_bytes()).hexdigest()
+        except OSError:
+            return ""
 
-def write_atomically(target: Path, text: str) -> None:
+
+def read_states(meta: dict[str, Any]) -> ArchiveMeta | None:
+    """Return the states in a `.meta.json`; None where it was missing or damaged."""
+    if not meta:
+        return None
+    return ArchiveMeta(
+        phase1=str(meta.get("phase1", Phase1.PREPARING)),
+        wm=str(meta.get("wm", StageState.PENDING)),
+        extraction=str(meta.get("extraction", StageState.PENDING)),
+    )
+
+
+def list_archives(session: Path) -> list[int]:
+    """Return the numbers of the archive folders of a conversation."""
+    try:
+        names = os.listdir(session)
+    except OSError:
+        return []
+    found = [name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)]
+    return sorted(int(number) for number in found if number.isascii() and number.isdigit())
+
+
+def write_atomically(target: Path, text: str, on_step: OnStep = ignore_step) -> None:
     """Replace a file of ours so that a reader or a crash sees the old text or the new one, whole."""
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -68,8 +155,11 @@ def write_atomically(target: Path, text: str) -> None:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
             file.flush()
+            on_step("written")
             os.fsync(file.fileno())
+            on_step("synced")
         os.replace(temporary, target)
+        on_step("renamed")
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

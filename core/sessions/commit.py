@@ -1,44 +1,49 @@
 """A commit: the window goes to an archive, what was noticed goes into Working Memory.
 
-Two phases (working-memory.md section 21). The first ends in one transaction that moves the
-messages, stores the next version and queues the second; the second is a job that writes the
-archive's other files, each step of which may be done again. The store is the truth; the files are
-derived from it.
+Two phases (working-memory.md section 21). The first ends in one transaction that moves the messages and
+queues the second, a job: `phase_two`. Where no model is asked, the next version of Working Memory
+belongs to the same transaction, and the job only writes files. The store is the truth; files follow it.
 
 A commit that has nothing to archive (a short conversation) still folds the pending lines in:
 otherwise the memory of a short chat would stay pending for ever.
 """
 
 import asyncio
-import os
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from hashlib import sha256
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from core.model import Message, MessageId, SessionId
-from core.redaction import redact
-from core.sessions import archive_files
-from core.sessions.archive_files import ArchiveFolder
-from core.sessions.fold import fold_pending
+from core.errors import CommitBusyError
+from core.model import MessageId, SessionId, TurnId
+from core.sessions import archive_twin
+from core.sessions.archive_files import ArchiveFolder, OnStep, ignore_step, list_archives
+from core.sessions.archive_twin import Counters
+from core.sessions.fold import Folded, fold, propose_by_heuristics
 from core.sessions.split import split_messages
 from core.sessions.turns import LiveMessage as Splittable
-from core.sessions.window import load_window
+from core.sessions.window import KEEP_AFTER_TURN, load_window, read_keep
 from core.storage import archives, conversations, episodic, memory_versions, queue, turns
+from core.storage.archives import Archive
 from core.storage.database import Connection, Database
 from core.storage.memory_versions import PendingLine, Version
-from core.working_memory.overview import make_abstract
 
-KEEP_RECENT = 10  # messages that stay live after a commit (working-memory.md section 1)
+log = logging.getLogger(__name__)
+
+KEEP_RECENT = KEEP_AFTER_TURN  # messages that stay live after a commit
+LOCK_WAIT_S = 30.0  # working-memory.md section 1
+MOST_TRIES = 3  # of a phase 1 whose number another process took
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committed:
-    """What a commit did; `archive` is None where no message left the window."""
+    """What phase 1 did; `archive` is None where no message left the window, `version` while phase 2 is to make it."""
 
     session_id: SessionId
-    version: int
+    version: int | None
     archive: int | None
 
 
@@ -47,7 +52,10 @@ class _Held:
     """What a commit starts from."""
 
     live: tuple[turns.LiveMessage, ...]
+    running: TurnId | None  # whose reply is being written
     newest_archive: int
+    uncovered: tuple[Archive, ...]
+    waits_for_update: bool  # the document of an earlier archive is still to come
     version: Version | None
     pending: tuple[PendingLine, ...]
     user_texts: tuple[str, ...]  # the user's words behind the pending lines
@@ -56,13 +64,12 @@ class _Held:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Archive:
-    """An archive to be: its number, the messages that go and what its first files say."""
+class _Plan:
+    """An archive to be, and the messages that go: `moved`, and in the files the copied questions too."""
 
-    number: int
+    archive: Archive
     moved: tuple[MessageId, ...]
-    messages: tuple[turns.LiveMessage, ...]  # a copied question too
-    meta: dict[str, object]
+    messages: tuple[turns.LiveMessage, ...]
 
 
 class Committer:
@@ -77,13 +84,18 @@ class Committer:
         pool: Executor,
         files: Executor,
         tail_tokens: int,
+        asks_model: Callable[[], Awaitable[bool]] | None = None,
+        on_step: OnStep = ignore_step,
     ) -> None:
+        """`asks_model` says whether the document of an archive is to be made with a model, in phase 2."""
         self._database = database
         self._workspace = workspace
         self._clock = clock
         self._pool = pool
         self._files = files  # of two threads: a commit does not wait for the files of the one before
         self._tail_tokens = tail_tokens  # estimate that an automatic commit leaves live at most
+        self._asks_model = asks_model
+        self._on_step = on_step
         self._locks: dict[SessionId, asyncio.Lock] = {}
 
     async def commit(
@@ -92,114 +104,78 @@ class Committer:
         """Archive what lies outside the window and fold the pending lines; None if there was neither.
 
         With `asked`, only if the queue still asks for it: whoever comes first does it, and then nobody else.
-        The archive's first files are on disk before the one transaction that is the commit; `finish`,
-        which a job asks for, writes the others.
+        The archive's first files are on disk before the one transaction that is the commit; a job writes
+        the others. Raises `CommitBusyError` where another commit of the conversation takes too long.
         """
-        async with self._locks.setdefault(session_id, asyncio.Lock()):
-            held = await self._database.read(lambda c: _load_held(c, session_id))
-            if asked and not held.commit_asked:
-                return None
-            archive = self._plan(session_id, held, cause=cause, keep=keep)
-            if archive is None and not held.pending:
-                await self._database.write(lambda c: queue.drop_commit(c, session_id), repeatable=True)
-                return None
-            at = self._clock()
-            loop = asyncio.get_running_loop()
-            folding = loop.run_in_executor(self._pool, _fold, held, cause, archive, at)
-            if archive is not None:  # the disk and the fold take their time together
-                await loop.run_in_executor(self._files, self._begin_files, session_id, archive)
-            version, operations = await folding
+        async with self._lock(session_id):
+            for _ in range(MOST_TRIES):
+                held = await self._database.read(lambda c: _load_held(c, session_id))
+                if asked and not held.commit_asked:
+                    return None
+                plan = _plan(session_id, held, cause=cause, keep=read_keep(keep), tail=self._tail_tokens)
+                if plan is None and (not held.pending or held.waits_for_update):
+                    await self._database.write(lambda c: queue.drop_commit(c, session_id), repeatable=True)
+                    return None
+                committed = await self._commit(session_id, held, plan, cause)
+                if committed is not None:
+                    return committed
+            return None  # other processes were faster each time: what is left is committed when it is due
 
-            def store(c: Connection) -> bool:
-                if memory_versions.get_newest_number(c, session_id) != version.number - 1:
-                    return False  # another process was faster: what is left is committed when it is due
-                if archive is not None:
-                    _move(c, session_id, archive, cause=cause, keep=keep, at=at, version=version.number)
-                _add_version(c, session_id, version, held.pending, operations)
-                queue.drop_commit(c, session_id)
-                return True
-
-            if not await self._database.write(store):
-                return None
-            return Committed(session_id=session_id, version=version.number, archive=archive.number if archive else None)
-
-    async def finish(self, session_id: SessionId, archive: int) -> bool:
-        """Write the files of an archive, again if need be; False if the store holds no version of it."""
-        made = await self._database.read(lambda c: _load_archive(c, session_id, archive))
-        if made is None:
-            return False
-        version, messages, meta = made
-        await asyncio.get_running_loop().run_in_executor(
-            self._files, self._finish_files, session_id, archive, version, messages, meta
-        )
-        return True
-
-    def _plan(self, session_id: SessionId, held: _Held, *, cause: str, keep: int) -> _Archive | None:
-        """Say what goes to the next archive; None if nothing does."""
-        split = split_messages(
-            [Splittable(id=m.id, role=m.role, tokens=m.tokens) for m in held.live], keep, self._tail_tokens
-        )
-        copied = set(split.copied_ids)
-        moved = tuple(MessageId(int(i)) for i in split.archive_ids if i not in copied)
-        if not moved:
+    async def _commit(self, session_id: SessionId, held: _Held, plan: _Plan | None, cause: str) -> Committed | None:
+        at, loop = self._clock(), asyncio.get_running_loop()
+        if plan is None:
+            return await self._commit_lines(session_id, held, cause, at)
+        in_files = partial(loop.run_in_executor, self._files)
+        claimed, folder = await in_files(self._claim_folder, plan, at)
+        number = claimed.archive.number
+        beginning = in_files(archive_twin.begin, folder, claimed.archive, claimed.messages, claimed.moved)
+        later = held.waits_for_update or (self._asks_model is not None and await self._asks_model())
+        folding = None if later else loop.run_in_executor(self._pool, _fold, held, cause, number, at)
+        try:
+            await beginning  # the disk and the fold take their time together
+        except FileNotFoundError:  # another process that just started took the folder for a crash's
             return None
-        archived = set(split.archive_ids)
-        return _Archive(
-            number=1 + max(held.newest_archive, self._newest_folder(session_id)),
-            moved=moved,
-            messages=tuple(m for m in held.live if m.id in archived),
-            meta=_describe(cause, moved, [int(i) for i in split.copied_ids], keep),
-        )
+        folded = await folding if folding is not None else None
+        if not await self._database.write(lambda c: _store(c, session_id, held, claimed, folded)):
+            await in_files(folder.remove)  # another process was faster
+            return None
+        self._on_step("committed")
+        if later:  # else the job does it with the other files
+            counters = await self._database.read(lambda c: load_counters(c, session_id))
+            await in_files(archive_twin.mark_ready, folder, claimed.archive, claimed.messages, counters)
+        version = folded.version.number if folded else None
+        return Committed(session_id=session_id, version=version, archive=number)
 
-    def _folder(self, session_id: SessionId, number: int) -> ArchiveFolder:
-        return ArchiveFolder(self._workspace / "sessions" / session_id, number)
+    async def _commit_lines(self, session_id: SessionId, held: _Held, cause: str, at: float) -> Committed | None:
+        """Fold what waits where no message leaves the window."""
+        folded = await asyncio.get_running_loop().run_in_executor(self._pool, _fold, held, cause, None, at)
+        if not await self._database.write(lambda c: _store(c, session_id, held, None, folded)):
+            return None
+        self._on_step("committed")
+        return Committed(session_id=session_id, version=folded.version.number, archive=None)
 
-    def _newest_folder(self, session_id: SessionId) -> int:
-        folder = self._workspace / "sessions" / session_id
-        names = os.listdir(folder) if folder.is_dir() else []
-        numbers = [name.removeprefix("archive_") for name in names if name.startswith("archive_")]
-        return max((int(n) for n in numbers if n.isdigit()), default=0)
+    @asynccontextmanager
+    async def _lock(self, session_id: SessionId) -> AsyncIterator[None]:
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        try:
+            async with asyncio.timeout(LOCK_WAIT_S):
+                await lock.acquire()
+        except TimeoutError as error:
+            raise CommitBusyError(
+                "Another commit of this conversation takes longer than half a minute. Nothing was lost; try again."
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
 
-    def _begin_files(self, session_id: SessionId, archive: _Archive) -> None:
-        folder = self._folder(session_id, archive.number)
-        folder.make()
-        folder.write_json(
-            archive_files.META, {**archive.meta, "phase1": "preparing", "wm": "pending", "extraction": "pending"}
-        )
-        _write_messages(folder, archive.messages)
-        folder.sync()
-
-    def _finish_files(
-        self,
-        session_id: SessionId,
-        archive: int,
-        version: Version,
-        messages: Sequence[Message],
-        fallback: dict[str, object],
-    ) -> None:
-        folder = self._folder(session_id, archive)
-        folder.make()
-        if not folder.exists(archive_files.MESSAGES):
-            _write_messages(folder, [_as_live(message) for message in messages])
-        archive_files.write_atomically(folder.session / archive_files.META, f'{{"newest_archive": {archive}}}\n')
-        meta = {
-            **(folder.read_meta() or fallback),
-            "phase1": "ready",
-            "mode": "heuristics",
-            "decisions": [{"section": d.section, "applied": d.applied, "reason": d.reason} for d in version.decisions],
-            "parked": {name: [line.text for line in lines] for name, lines in version.parked.items()},
-            "document_sha256": sha256(version.document.encode()).hexdigest(),
-        }
-        # the parked list must be durable before the document that leaves its lines out
-        folder.write_json(archive_files.META, {**meta, "wm": "writing", "extraction": "pending"})
-        folder.write(archive_files.OVERVIEW, version.document)
-        folder.write(archive_files.ABSTRACT, make_abstract(version.document) + "\n")
-        covers = sorted({message.turn for message in messages})
-        folder.write_json(archive_files.DIFF, {"archive": archive, "covers": covers, "changes": []})
-        folder.write_json(archive_files.META, {**meta, "wm": "complete", "extraction": "complete"})
-        folder.sync()  # `.done` may not be seen before what it vouches for
-        folder.write(archive_files.DONE, "")
-        folder.sync()
+    def _claim_folder(self, plan: _Plan, at: float) -> tuple[_Plan, ArchiveFolder]:
+        """Make the archive's folder as its only maker: its number follows the largest of store and folders."""
+        session = self._workspace / "sessions" / plan.archive.session_id
+        number = max([plan.archive.number, *(1 + found for found in list_archives(session))])
+        while not (folder := ArchiveFolder(session, number, self._on_step)).claim():
+            number += 1
+        return replace(plan, archive=replace(plan.archive, number=number, created_at=at)), folder
 
 
 def update_counters(c: Connection, session_id: SessionId, *, keep: int = KEEP_RECENT) -> tuple[int, int]:
@@ -209,95 +185,114 @@ def update_counters(c: Connection, session_id: SessionId, *, keep: int = KEEP_RE
     return counters.pending_tokens, counters.live_tokens
 
 
+def load_counters(c: Connection, session_id: SessionId) -> Counters:
+    """Return what the conversation's own `.meta.json` is to say."""
+    pending, live = conversations.load_counters(c, session_id)
+    return Counters(pending_tokens=pending, live_tokens=live, keep=archives.get_keep(c, session_id, KEEP_RECENT))
+
+
+def load_user_texts(c: Connection, session_id: SessionId, pending: tuple[PendingLine, ...]) -> tuple[str, ...]:
+    """Return the user's own words behind some lines."""
+    covered = sorted({line.turn for line in pending})
+    return tuple(text for turn in covered for text in episodic.load_user_texts(c, session_id, first=turn, last=turn))
+
+
+def add_version(
+    c: Connection, session_id: SessionId, folded: Folded, pending: tuple[PendingLine, ...], covers: tuple[int, ...]
+) -> None:
+    """Store a version in the place of the lines that waited for it, and queue what lasts of them for MEMORY.md."""
+    memory_versions.add(c, session_id, folded.version, asked=folded.asked, applied=folded.applied)
+    memory_versions.drop_pending(c, pending)
+    archives.set_version(c, session_id, covers, folded.version.number)
+    for number in covers:
+        if not archives.load_failures(c, session_id, number):  # else it waits for the user's retry
+            archives.set_state(c, session_id, number, "pending")
+            queue_phase_two(c, session_id, number, has_version=True, at=folded.version.created_at)
+    covered = sorted({line.turn for line in pending})
+    if covered:
+        key = f"{queue.MEMORY_FILES}:{session_id}:{folded.version.number}"
+        queue.add_job(c, queue.MEMORY_FILES, session_id, {"turns": covered}, key=key)
+
+
+def name_job(session_id: SessionId, number: int) -> str:
+    """Return the key of an archive's phase 2 in the queue."""
+    return f"{queue.MEMORY_UPDATE}:{session_id}:{number}"
+
+
+def queue_phase_two(c: Connection, session_id: SessionId, number: int, *, has_version: bool, at: float) -> None:
+    """Queue an archive's phase 2 unless it is: in the quick lane where only files are to be written."""
+    queue.add_job(
+        c,
+        queue.MEMORY_UPDATE,
+        session_id,
+        {"archive": number},
+        key=name_job(session_id, number),
+        lane="quick" if has_version else "slow",
+        at=at,
+    )
+
+
 def _load_held(c: Connection, session_id: SessionId) -> _Held:
     pending = memory_versions.load_pending(c, session_id)
-    covered = sorted({line.turn for line in pending})
-    texts = [text for turn in covered for text in episodic.load_user_texts(c, session_id, first=turn, last=turn)]
+    uncovered = archives.load_uncovered(c, session_id)
     return _Held(
         live=turns.load_live(c, session_id),
+        running=archives.find_running_turn(c, session_id),
         newest_archive=archives.get_newest_number(c, session_id),
+        uncovered=uncovered,
+        waits_for_update=any(queue.has_job(c, name_job(session_id, each.number)) for each in uncovered),
         version=memory_versions.get(c, session_id),
         pending=pending,
-        user_texts=tuple(texts),
+        user_texts=load_user_texts(c, session_id, pending),
         language=conversations.load_language(c, session_id) or "en",
         commit_asked=queue.is_commit_asked(c, session_id),
     )
 
 
-def _load_archive(
-    c: Connection, session_id: SessionId, archive: int
-) -> tuple[Version, tuple[Message, ...], dict[str, object]] | None:
-    """Return an archive's version, its messages and what its `.meta.json` begins with; None if it is gone."""
-    version = memory_versions.get_of_archive(c, session_id, archive)
-    if version is None:
+def _plan(session_id: SessionId, held: _Held, *, cause: str, keep: int, tail: int) -> _Plan | None:
+    """Say what goes to the next archive; None if nothing does."""
+    # a question whose reply is being written is no part of a finished turn: nothing of it may go
+    live = [m for m in held.live if keep > 0 or m.turn != held.running]
+    split = split_messages([Splittable(id=m.id, role=m.role, tokens=m.tokens) for m in live], keep, tail)
+    copied, leaving = set(split.copied_ids), set(split.archive_ids)
+    messages = tuple(m for m in live if m.id in leaving)
+    moved = tuple(m.id for m in messages if m.id not in copied)
+    if not moved:
         return None
-    found = archives.get(c, session_id, archive)
-    messages = archives.load_messages(c, found) if found else ()
-    cause = found.cause if found else ""
-    return version, messages, _describe(cause, [message.id for message in messages], [], KEEP_RECENT)
-
-
-def _describe(cause: str, moved: Sequence[MessageId], copied: Sequence[int], keep: int) -> dict[str, object]:
-    """Return what an archive's `.meta.json` says from the start."""
-    return {"cause": cause, "archived": list(moved), "copied": list(copied), "keep": keep}
-
-
-def _fold(held: _Held, cause: str, archive: _Archive | None, at: float) -> tuple[Version, dict[str, object]]:
-    """Make the next version."""
-    return fold_pending(
-        held.version,
-        held.pending,
-        user_texts=held.user_texts,
-        language=held.language,
-        cause=cause,
-        archive=archive.number if archive else None,
-        at=at,
-    )
-
-
-def _move(
-    c: Connection, session_id: SessionId, archive: _Archive, *, cause: str, keep: int, at: float, version: int
-) -> None:
-    """Archive messages, rebuild the counters and queue phase 2."""
-    number = archive.number
-    row = archives.Archive(
+    archive = Archive(
         session_id=session_id,
-        number=number,
-        created_at=at,
+        number=1 + held.newest_archive,
+        created_at=0.0,
         cause=cause,
         keep=keep,
-        kept=(),
-        copied=(),
-        first_turn=archive.messages[0].turn,
-        last_turn=archive.messages[-1].turn,
-        version=version,
+        kept=tuple(m.id for m in held.live if m.id not in set(moved)),
+        copied=tuple(m.id for m in messages if m.id in copied),
+        first_turn=messages[0].turn,
+        last_turn=messages[-1].turn,
     )
-    archives.add(c, row)
-    turns.archive_messages(c, archive.moved, number)
-    update_counters(c, session_id, keep=keep)
-    queue.add_job(
-        c, queue.MEMORY_UPDATE, session_id, {"archive": number}, key=f"{queue.MEMORY_UPDATE}:{session_id}:{number}"
-    )
+    return _Plan(archive=archive, moved=moved, messages=messages)
 
 
-def _add_version(
-    c: Connection, session_id: SessionId, version: Version, pending: Sequence[PendingLine], asked: object
-) -> None:
-    """Store a version in the place of the lines that waited for it, and queue what lasts of them for MEMORY.md."""
-    memory_versions.add(c, session_id, version, asked=asked)
-    memory_versions.drop_pending(c, pending)
-    covered = sorted({line.turn for line in pending})
-    if covered:
-        key = f"{queue.MEMORY_FILES}:{session_id}:{version.number}"
-        queue.add_job(c, queue.MEMORY_FILES, session_id, {"turns": covered}, key=key)
+def _fold(held: _Held, cause: str, archive: int | None, at: float) -> Folded:
+    """Make the next version by heuristics; lines of archives whose document failed still wait among the others."""
+    update = propose_by_heuristics(held.version, held.pending, language=held.language)
+    return fold(held.version, update, held.pending, user_texts=held.user_texts, cause=cause, archive=archive, at=at)
 
 
-def _write_messages(folder: ArchiveFolder, messages: Sequence[turns.LiveMessage]) -> None:
-    folder.write_lines(
-        archive_files.MESSAGES,
-        ({"id": m.id, "turn": m.turn, "role": m.role, "content": redact(m.text)} for m in messages),
-    )
-
-
-def _as_live(message: Message) -> turns.LiveMessage:
-    return turns.LiveMessage(id=message.id, turn=message.turn, role=message.role, text=message.text, tokens=0)
+def _store(c: Connection, session_id: SessionId, held: _Held, plan: _Plan | None, folded: Folded | None) -> bool:
+    """The commit point: move the messages, store the version if there is one; False if another process was faster."""
+    if folded and memory_versions.get_newest_number(c, session_id) != folded.version.number - 1:
+        return False
+    covers = tuple(each.number for each in held.uncovered)
+    if plan is not None:
+        if not archives.are_live(c, plan.moved) or not archives.add(c, plan.archive):
+            return False
+        turns.archive_messages(c, plan.moved, plan.archive.number)
+        update_counters(c, session_id, keep=plan.archive.keep)
+        covers = (*covers, plan.archive.number)
+    if folded is not None:
+        add_version(c, session_id, folded, held.pending, covers)
+    elif plan is not None:
+        queue_phase_two(c, session_id, plan.archive.number, has_version=False, at=plan.archive.created_at)
+    queue.drop_commit(c, session_id)
+    return True

@@ -1,15 +1,30 @@
-"""From what was noticed to the next version of Working Memory: operations, merge, provenance.
+"""From what was noticed, or what a model proposes, to the next version of Working Memory: merge and provenance.
 
-Pure: takes a version and the lines that wait, returns the version after them.
+Pure: takes a version, an update and the lines that wait; returns the version after them. Whoever made the
+operations, the merge and its guards decide.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from core.model import LineState, Origin, Section
+from core.model import Decision, LineState, MemoryEdit, Origin, Section
+from core.redaction import redact
 from core.storage.memory_versions import Lines, PendingLine, Version
 from core.working_memory import provenance
+from core.working_memory.document import parse_document, render_document
+from core.working_memory.edits import hold, reapply
 from core.working_memory.heuristics import Known, Proposal, to_operations
-from core.working_memory.merge import merge
+from core.working_memory.material import DroppedLine, Update
+from core.working_memory.merge import MergeResult, merge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folded:
+    """A version that is ready to be stored, with the operations asked for and applied."""
+
+    version: Version
+    asked: Mapping[str, object]
+    applied: Mapping[str, object]
 
 
 def gather_known(
@@ -29,6 +44,20 @@ def gather_known(
     return Known(items=items, recent=tuple(recent_user_texts), language=language)
 
 
+def read_proposals(pending: Sequence[PendingLine]) -> tuple[Proposal, ...]:
+    """Return the lines that wait as the heuristics proposed them."""
+    return tuple(Proposal(section=p.section, text=p.text, turns=(p.turn,), replaces=p.replaces) for p in pending)
+
+
+def propose_by_heuristics(
+    before: Version | None, pending: Sequence[PendingLine], *, language: str, notes: tuple[str, ...] = ()
+) -> Update:
+    """Return the update that needs no model: the lines that wait, as operations. It cannot fail."""
+    proposals = read_proposals(pending)
+    operations = to_operations(proposals, gather_known(before, (), language=language))
+    return Update(operations=operations, mode="heuristics", notes=notes, proposals=proposals)
+
+
 def fold_pending(
     before: Version | None,
     pending: Sequence[PendingLine],
@@ -39,23 +68,35 @@ def fold_pending(
     archive: int | None,
     at: float,
 ) -> tuple[Version, dict[str, object]]:
-    """Return the next version and the operations that were asked for."""
-    proposals = [Proposal(section=p.section, text=p.text, turns=(p.turn,), replaces=p.replaces) for p in pending]
-    asked = to_operations(proposals, gather_known(before, (), language=language))
+    """Return the next version by heuristics, and the operations that were asked for."""
+    update = propose_by_heuristics(before, pending, language=language)
+    folded = fold(before, update, pending, user_texts=user_texts, cause=cause, archive=archive, at=at)
+    return folded.version, dict(folded.asked)
+
+
+def fold(
+    before: Version | None,
+    update: Update,
+    pending: Sequence[PendingLine],
+    *,
+    user_texts: Sequence[str],
+    cause: str,
+    archive: int | None,
+    at: float,
+) -> Folded:
+    """Apply an update to a version; `pending` are the lines that it takes off the waiting list."""
     lines_before = before.lines if before else {}
-    locked = {s: tuple(line.text for line in lines if line.locked) for s, lines in lines_before.items()}
     result = merge(
         before.document if before else "",
-        asked,
+        dict(update.operations),
         before.parked if before else {},
-        locked=locked,
+        locked={s: tuple(line.text for line in lines if line.locked) for s, lines in lines_before.items()},
         user_turns=user_texts,
     )
-    offered = [
-        provenance.Proposal(section=p.section, text=p.text, origin=Origin.HEURISTIC, turns=p.turns) for p in proposals
-    ]
+    offered = _gather_offered(update, pending)
     known = provenance.index_lines(lines_before)
-    annotated = provenance.annotate(result.document, known, offered, default=Origin.HEURISTIC)
+    default = Origin.HEURISTIC if update.mode == "heuristics" else Origin.MODEL
+    annotated = provenance.annotate(result.document, known, offered, default=default)
     lines: Lines = {
         section: provenance.compare(lines_before.get(section, ()), annotated.get(section, ())) for section in Section
     }
@@ -66,10 +107,77 @@ def fold_pending(
         archive=archive,
         document=result.text,
         lines=lines,
-        decisions=result.decisions,
+        decisions=_tell_dropped(result.decisions, update.dropped),
         parked={
             section: provenance.annotate_parked(section, parked, known, offered)
             for section, parked in result.parked.items()
         },
+        mode=update.mode,
+        notes=_note(update),
     )
-    return version, asked
+    return Folded(version=version, asked=update.operations, applied=_describe_applied(result, lines))
+
+
+def put_edits_on(folded: Folded, edits: Sequence[MemoryEdit], newest: Version) -> Folded:
+    """Apply what the user did to memory while an update was made on its result: the user is right.
+
+    `newest` is the version that the edits led to; the result comes after it.
+    """
+    version = folded.version
+    held = reapply(hold(parse_document(version.document), version.lines, version.parked), edits).held
+    lines = {s: provenance.compare(newest.lines.get(s, ()), held.lines_of(s)) for s in Section}
+    made = replace(
+        version,
+        number=newest.number + 1,
+        document=render_document(held.document),
+        lines=lines,
+        parked=dict(held.parked),
+    )
+    return replace(folded, version=made)
+
+
+def _gather_offered(update: Update, pending: Sequence[PendingLine]) -> list[provenance.Proposal]:
+    """Who brought which line: what code noticed comes first, so that a model's repetition does not make it its own."""
+    code = {(p.section, p.text, p.turns): p for p in (*read_proposals(pending), *update.proposals)}.values()
+    offered = [
+        provenance.Proposal(section=p.section, text=p.text, origin=Origin.HEURISTIC, turns=p.turns) for p in code
+    ]
+    offered += [
+        provenance.Proposal(section=line.section, text=line.text, origin=Origin.MODEL, turns=line.turns)
+        for line in update.model_lines
+    ]
+    return offered
+
+
+def _tell_dropped(decisions: Sequence[Decision], dropped: Sequence[DroppedLine]) -> tuple[Decision, ...]:
+    """Show what was not let through before the merge in the decision of its section."""
+    told = []
+    for decision in decisions:
+        own = [line for line in dropped if line.section is decision.section]
+        if own:
+            texts = tuple(redact(line.text) for line in own)
+            decision = replace(
+                decision, skipped=(*decision.skipped, *texts), reason=decision.reason or redact(own[0].reason)
+            )
+        told.append(decision)
+    return tuple(told)
+
+
+def _note(update: Update) -> tuple[str, ...]:
+    notes = [*update.notes, *(failure.reason for failure in update.failures)]
+    return tuple(dict.fromkeys(redact(note) for note in notes if note))
+
+
+def _describe_applied(result: MergeResult, lines: Lines) -> dict[str, object]:
+    """Return the operations as the guards let them through."""
+    applied: dict[str, object] = {}
+    for decision in result.decisions:
+        section = decision.section
+        operation: dict[str, object] = {"op": decision.applied}
+        if decision.applied == "UPDATE":
+            operation["content"] = result.document.bodies[section]
+        elif decision.applied == "APPEND":
+            new = (LineState.ADDED, LineState.RESTORED)
+            operation["items"] = [line.text for line in lines[section] if line.state in new]
+        applied[section.value] = operation
+    return applied

@@ -107,6 +107,40 @@ def load_uncovered(c: Connection, session_id: SessionId, *, before: int | None =
     return tuple(map(_read, rows))
 
 
+def load_covered(c: Connection, session_id: SessionId, version: int) -> tuple[int, ...]:
+    """Return the numbers of the archives that came into Working Memory with a version."""
+    rows = c.execute(
+        "SELECT number FROM archives WHERE session_id = ? AND version = ? ORDER BY number", (session_id, version)
+    )
+    return tuple(number for (number,) in rows)
+
+
+def get_keep(c: Connection, session_id: SessionId, default: int) -> int:
+    """Return how many messages the newest commit was to keep."""
+    row = c.execute(
+        "SELECT keep FROM archives WHERE session_id = ? AND state <> 'discarded' ORDER BY number DESC LIMIT 1",
+        (session_id,),
+    ).fetchone()
+    return int(row[0]) if row else default
+
+
+def are_live(c: Connection, message_ids: Sequence[MessageId]) -> bool:
+    """Whether no archive holds any of some messages."""
+    row = c.execute(
+        "SELECT count(*) FROM messages WHERE archive IS NULL AND id IN (SELECT value FROM json_each(?))",
+        (json.dumps(message_ids),),
+    ).fetchone()
+    return row is not None and int(row[0]) == len(message_ids)
+
+
+def find_running_turn(c: Connection, session_id: SessionId) -> TurnId | None:
+    """Return the turn whose reply is being written, if there is one."""
+    row = c.execute(
+        "SELECT turn FROM messages WHERE status IN ('waiting', 'streaming') AND +session_id = ?", (session_id,)
+    ).fetchone()
+    return None if row is None else TurnId(row[0])
+
+
 def discard(c: Connection, session_id: SessionId, number: int, *, at: float) -> bool:
     """Give up a number whose folder never came into the store; False if it is an archive after all."""
     c.execute(

@@ -36,6 +36,7 @@ class Version:
     decisions: tuple[Decision, ...]
     parked: Parked
     mode: str = "heuristics"  # who made the operations: write, select, heuristics, user
+    notes: tuple[str, ...] = ()  # for the user: what the update could not do, one sentence each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,7 @@ def add(c: Connection, session_id: SessionId, version: Version, *, asked: object
         "lines": {section: [asdict(line) for line in lines] for section, lines in version.lines.items()},
         "asked": asked,
         "applied": applied,
+        "notes": version.notes,
         "decisions": [asdict(decision) for decision in version.decisions],
         "parked": {section: [asdict(line) for line in lines] for section, lines in version.parked.items()},
     }
@@ -106,6 +108,16 @@ def get_operations(c: Connection, session_id: SessionId, number: int) -> Operati
         return None
     packed = _unpack(row[5:])
     return Operations(asked=packed["asked"], applied=packed.get("applied"))
+
+
+def are_by_hand(c: Connection, session_id: SessionId, after: int) -> bool:
+    """Whether all versions after one were made by the user's hand."""
+    row = c.execute(
+        "SELECT count(*) FROM memory_versions v WHERE session_id = ?1 AND version > ?2 AND NOT EXISTS"
+        " (SELECT 1 FROM memory_edits e WHERE e.session_id = ?1 AND e.version = v.version)",
+        (session_id, after),
+    ).fetchone()
+    return row is not None and row[0] == 0
 
 
 def get_newest_number(c: Connection, session_id: SessionId) -> int:
@@ -153,6 +165,7 @@ def _read_version(row: Row) -> Version:
         decisions=tuple(map(_read_decision, packed["decisions"])),
         parked={Section(name): tuple(map(_read_parked, rows)) for name, rows in packed["parked"].items()},
         mode=mode,
+        notes=tuple(packed.get("notes", ())),
     )
 
 

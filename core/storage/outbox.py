@@ -63,6 +63,15 @@ def claim(c: Connection, owner: str, *, now: float) -> OutboxRow | None:
     )
 
 
+def is_remembering(c: Connection, session_id: SessionId, first: TurnId, last: TurnId) -> bool:
+    """Whether vectors of some turns of a conversation are still to be written."""
+    found = c.execute(
+        "SELECT 1 FROM outbox WHERE turn BETWEEN ? AND ? AND step = ? AND session_id = ?",
+        (first, last, REMEMBER, session_id),
+    ).fetchone()
+    return found is not None
+
+
 def release_turns(c: Connection, turns: Sequence[TurnId], owner: str) -> None:
     """Give back the steps of some turns that an owner could not do."""
     c.executemany(

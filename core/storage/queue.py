@@ -30,6 +30,7 @@ class Job:
     attempts: int
     created_at: float = 0.0  # s
     waits: int = 0  # how often it was put off because its time had not come
+    lane: Lane = "quick"
 
 
 def add_job(
@@ -89,7 +90,7 @@ def claim_job(
         "  AND (lane = 'slow' OR NOT EXISTS (SELECT 1 FROM jobs e WHERE e.session_id = j.session_id"
         "    AND e.lane = j.lane AND e.id < j.id AND e.attempts < ?))"
         "  ORDER BY id LIMIT 1)"
-        " RETURNING id, key, kind, session_id, payload_json, attempts, created_at, waits",
+        " RETURNING id, key, kind, session_id, payload_json, attempts, created_at, waits, lane",
         (
             *(owner, now + LEASE_S, lane, now, now, owner),
             *(MAX_ATTEMPTS, commits, COMMIT, wanted, wanted, MAX_ATTEMPTS),
@@ -103,7 +104,7 @@ def claim_by_key(c: Connection, owner: str, key: str, *, now: float) -> Job | No
     rows = c.execute(
         "UPDATE jobs SET owner = ?, lease_until = ?, attempts = attempts + 1 WHERE key = ?"
         " AND (lease_until <= ? OR owner = ?)"
-        " RETURNING id, key, kind, session_id, payload_json, attempts, created_at, waits",
+        " RETURNING id, key, kind, session_id, payload_json, attempts, created_at, waits, lane",
         (owner, now + LEASE_S, key, now, owner),
     )
     return next(map(_read_job, rows), None)
@@ -186,7 +187,7 @@ def load_errors(c: Connection) -> tuple[str, ...]:
 
 
 def _read_job(row: Row) -> Job:
-    job_id, key, kind, session_id, payload, attempts, created_at, waits = row
+    job_id, key, kind, session_id, payload, attempts, created_at, waits, lane = row
     return Job(
         id=job_id,
         key=key,
@@ -196,4 +197,5 @@ def _read_job(row: Row) -> Job:
         attempts=attempts,
         created_at=created_at,
         waits=waits,
+        lane=lane,
     )
