@@ -6,6 +6,7 @@ from core.storage.schema import (
     job_lanes,
     live_messages,
     memory_edits,
+    profile,
     retrieval,
     segment_life,
 )
@@ -19,4 +20,5 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("retrieval", retrieval.SQL),
     ("memory edits", memory_edits.SQL),
     ("segment life", segment_life.SQL),
+    ("profile", profile.SQL),
 )
