@@ -29,6 +29,7 @@ _COVERS = tuple(
         r"‘[^‘’\n]{0,300}\s[^‘\n]{0,300}?’(?!\w)",  # two or more words: one is more often an apostrophe
     )
 )
+_COVERED = re.compile(r"[`~>\"“”«»„「『‘]")  # a sign that each of them needs
 _CODE_COVERS = 3  # the first of them hide code and block quotes
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 _SPACES = re.compile(r"[^\S\n]+")
@@ -70,6 +71,8 @@ def is_acknowledgement(text: str) -> bool:
 
 def hide_quoted(text: str, placeholder: str, *, quotes: bool = True) -> str:
     """Replace code and block quotes, and quoted spans unless `quotes` is False: they are not the user's words."""
+    if not _COVERED.search(text):  # most texts: one look instead of one for each kind
+        return text
     for cover in _COVERS if quotes else _COVERS[:_CODE_COVERS]:
         text = cover.sub(placeholder, text)
     return text
@@ -77,7 +80,10 @@ def hide_quoted(text: str, placeholder: str, *, quotes: bool = True) -> str:
 
 def _matching_copy(text: str) -> str:
     text = _KEYCAP.sub(" ", hide_quoted(text, f" {_HIDDEN} "))
-    copy = unicodedata.normalize("NFKC", text.translate(APOSTROPHES)).casefold()
+    if text.isascii():
+        copy = text.replace("`", "'").lower()
+    else:
+        copy = unicodedata.normalize("NFKC", text.translate(APOSTROPHES)).casefold()
     copy = copy.replace("*", "").replace("__", "")  # emphasis
     return _SPACES.sub(" ", _LINE_BREAK.sub("\n", copy)).strip()
 

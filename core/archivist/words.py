@@ -100,12 +100,16 @@ def find_terms(texts: Iterable[str]) -> Terms:
 
 @lru_cache(maxsize=KNOWN_TEXTS)
 def _read_terms(text: str) -> Terms:
+    folded, grammar = fold(text), stop_words()
+    if folded.isascii():
+        stems = {stem(token) for token in _WORD.findall(folded) if len(token) >= 3 and token not in grammar}
+        return Terms(words=frozenset(stems), pairs=frozenset())
     words: set[str] = set()
     pairs: set[str] = set()
-    for token in split_words(fold(text)):
+    for token in split_words(folded):
         if is_cjk(token):
             pairs.update(_pairs(token))
-        elif len(token) >= 3 and token not in stop_words():
+        elif len(token) >= 3 and token not in grammar:
             words.add(stem(token))
     return Terms(words=frozenset(words), pairs=frozenset(pairs))
 

@@ -100,16 +100,18 @@ def _own_words(text: str) -> str:
 
 
 def _guess_latin(text: str) -> str | None:
-    counted = Counter(fold(word) for word in _WORD.findall(text))
-    if counted.total() < _MIN_LATIN_WORDS:
+    # a word holds no sign that folding would change, so that plain text is folded whole
+    words = _WORD.findall(text.lower()) if text.isascii() else list(map(fold, _WORD.findall(text)))
+    if len(words) < _MIN_LATIN_WORDS:
         return None
-    scores = Counter[str]()
-    for word, times in counted.items():
-        for language in _small_words().get(word, ()):
-            scores[language] += times
-    folded = text.casefold()
-    for letter, language in _letters():
-        scores[language] += min(2, folded.count(letter))
+    scores, known = Counter[str](), _small_words()
+    for word in words:
+        for language in known.get(word, ()):
+            scores[language] += 1
+    if not text.isascii():
+        folded = text.casefold()
+        for letter, language in _letters():
+            scores[language] += min(2, folded.count(letter))
     ranked = scores.most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return None

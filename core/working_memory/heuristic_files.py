@@ -19,6 +19,7 @@ _ADDRESS = re.compile(
 )
 _ADDRESS_SIGN = re.compile(r"://|:\d\d|\.(?:internal|local|lan|corp|intra|home\.arpa)\b", re.IGNORECASE)
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]\.?$")
+_DIGIT = re.compile(r"\d")
 _STOPS = " \t\n.,;:!?。，；：！？"
 
 
@@ -53,6 +54,8 @@ def _versions(clauses: tuple[Clause, ...]) -> list[str]:
     if rules is None:
         return []
     spoken = "\n".join(dict.fromkeys(clause.sentence for clause in clauses))
+    if not _DIGIT.search(spoken):
+        return []
     return list(dict.fromkeys(m[0] for m in rules.version.finditer(spoken) if not rules.not_version.match(m[0])))
 
 

@@ -141,14 +141,15 @@ def _issue(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules
 def _goal(
     clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules, said_at: datetime | None, reply: str
 ) -> Line | None:
-    if clause.past or rules.goals_passing.search(fold(clause.text)) or rules.goals_except.search(clause.words):
+    if clause.past:
         return None
+    matches = [match for pattern in (*rules.goals, rules.goals_weak) if (match := pattern.match(clause.words))]
+    if not matches or rules.goals_passing.search(fold(clause.text)) or rules.goals_except.search(clause.words):
+        return None
+    if matches[-1].re is rules.goals_weak and not _is_exact(clause, rules, said_at):
+        matches.pop()
     delivered = len(reply.strip()) >= _DELIVERED_CHARS and not reply.rstrip().endswith(("?", "？"))
-    weak = rules.goals_weak.match(clause.words) is not None and _is_exact(clause, rules, said_at)
-    for pattern in (*rules.goals, *((rules.goals_weak,) if weak else ())):
-        match = pattern.match(clause.words)
-        if match is None:
-            continue
+    for match in matches:
         task = match.groupdict().get("task")
         if task is None and (clause.question or clause.barred):
             continue
@@ -219,11 +220,9 @@ def _made(clause: Clause, clauses: tuple[Clause, ...], place: int, rules: Rules,
 
 def _score(clause: Clause, text: str, rules: Rules) -> float:
     """Say how much a clause is worth as a fact: its rule, and what its line names and counts."""
-    named = rules.name.search(text) is not None
-    counted = rules.number.search(text) is not None
     best = 0.0
     for rule in rules.facts:
-        if (rule.needs_number and not counted) or not rule.pattern.match(clause.words):
+        if not rule.pattern.match(clause.words) or (rule.needs_number and not rules.number.search(text)):
             continue
         if rule.must is not None and not rule.must.search(fold(clause.sentence)):
             continue
@@ -235,6 +234,7 @@ def _score(clause: Clause, text: str, rules: Rules) -> float:
         and len(find_terms(clause.text)) >= _DATED_TERMS
     ):
         best += 1.0  # an event with a day and enough to say
+    named, counted = rules.name.search(text) is not None, rules.number.search(text) is not None
     return best + named + counted - (1.0 if clause.hedged else 0.0)
 
 

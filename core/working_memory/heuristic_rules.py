@@ -105,6 +105,7 @@ class StateRules:
 class TitleRules:
     """How a topic is named in one language."""
 
+    language: str
     topics: tuple[re.Pattern[str], ...]
     skip: re.Pattern[str]
     vocative: re.Pattern[str]
@@ -213,6 +214,7 @@ def load_title_rules(language: str) -> TitleRules:
     common = load_rules("stopwords")[language]
     spoken = title.texts("verbs") + title.texts("vague")
     return TitleRules(
+        language=language,
         topics=title.patterns("topics"),
         skip=title.pattern("skip"),
         vocative=title.pattern("vocative"),

@@ -102,17 +102,20 @@ def _told(clauses: list[Clause], rules: Rules, state: StateRules, least: float =
     for clause in clauses:
         if state.accept.search(clause.words):
             accepted.add(clause.number)
-        if clause.question or clause.number in accepted or rules.never.search(clause.words):
-            continue
-        if rules.corrected.search(clause.words):
-            continue
-        if state.fragment.search(fold(clause.text)):
+        if clause.question or clause.number in accepted:
             continue
         own = state.own.match(clause.words) is not None
         content = len(find_terms(clause.text)) + (2.0 if own else -1.0) - (1.0 if clause.subject else 0.0)
-        if content > most:
+        if content > most and not _reads_badly(clause, rules, state):
             best, most = clause.text, content
     return _cut(rules.drop.sub("", best))
+
+
+def _reads_badly(clause: Clause, rules: Rules, state: StateRules) -> bool:
+    """Say whether a clause is no line of its own: small talk, a correction, a fragment."""
+    if rules.never.search(clause.words) or rules.corrected.search(clause.words):
+        return True
+    return state.fragment.search(fold(clause.text)) is not None
 
 
 def _earlier(known: Known, lang: str, rules: Rules, state: StateRules, asked: str) -> str:

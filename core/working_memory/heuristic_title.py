@@ -6,7 +6,6 @@ it changes only when another topic takes over for several turns, and then it kee
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -15,7 +14,7 @@ from core.model import Section
 from core.text.clauses import Clause, fold, has_cjk, read_clauses
 from core.working_memory.heuristic_model import Known, Proposal, TurnText
 from core.working_memory.heuristic_rules import TitleRules, load_title_rules, pick_language
-from core.working_memory.heuristic_terms import find_terms
+from core.working_memory.heuristic_terms import KNOWN_WORDS, find_terms
 
 MAX_PHRASES = 2
 MAX_WORDS = 7
@@ -73,21 +72,24 @@ def _improve(current: str, phrases: list[_Phrase], rules: TitleRules, lang: str,
 def _count(texts: Sequence[str], lang: str) -> list[_Phrase]:
     """Return the phrases of the user's texts with their scores, best first."""
     found: dict[frozenset[str], _Phrase] = {}
-    words: Counter[str] = Counter()
+    words: dict[str, int] = {}  # in how many texts each term is heard
     read = [_read_phrases(text[:_MAX_CHARS_READ], lang) for text in texts]
     names = frozenset().union(*(called for _, called in read))
     place = 0
     for number, (mentions, _) in enumerate(read):
         heard: set[str] = set()
         for phrase, weight, terms in mentions:
-            if names and names & set(phrase.split()):
+            if names and not names.isdisjoint(phrase.split()):
                 continue
             heard |= terms
             place += 1
-            entry = found.setdefault(terms, _Phrase(phrase, place))
+            entry = found.get(terms)
+            if entry is None:
+                entry = found[terms] = _Phrase(phrase, place)
             entry.turns.add(number)
             entry.score += weight
-        words.update(heard)
+        for term in heard:
+            words[term] = words.get(term, 0) + 1
     for terms, entry in found.items():
         entry.score += 0.5 * sum(words[term] - 1 for term in terms) / max(1, len(terms))
     return sorted(found.values(), key=lambda phrase: (-phrase.score, phrase.first))
@@ -99,33 +101,35 @@ def _read_phrases(text: str, lang: str) -> tuple[tuple[tuple[str, float, frozens
     rules = load_title_rules(lang)
     names = {name for match in rules.vocative.finditer(text) for name in match.groups() if name}
     mentions: list[tuple[str, float, frozenset[str]]] = []
-    for clause in _spoken(text, rules, lang):
-        weighty = _topic_text(clause, rules)
-        for phrase in _phrases(clause.text, rules):
+    for clause, sentence in _spoken(text, rules, lang):
+        phrases = _phrases(clause.text, rules)
+        weighty = _topic_text(sentence, rules) if phrases else ""
+        for phrase in phrases:
             terms = find_terms(phrase) or frozenset({fold(phrase)})
             mentions.append((phrase, _weight(phrase, weighty, rules), terms))
     return tuple(mentions), frozenset(names)
 
 
-def _spoken(text: str, rules: TitleRules, lang: str) -> Iterable[Clause]:
+def _spoken(text: str, rules: TitleRules, lang: str) -> Iterable[tuple[Clause, str]]:
+    """Yield the clauses that may name a topic, each with its folded sentence."""
     for clause in read_clauses(text):
-        if clause.language == lang and not rules.skip.search(fold(clause.sentence)):
-            yield clause
+        if clause.language == lang and not rules.skip.search(folded := fold(clause.sentence)):
+            yield clause, folded
 
 
-def _topic_text(clause: Clause, rules: TitleRules) -> str:
-    """Return the part of a clause that a request or a liking names."""
-    folded = fold(clause.sentence)
-    return " ".join(match["x"] for pattern in rules.topics for match in pattern.finditer(folded))
+def _topic_text(sentence: str, rules: TitleRules) -> str:
+    """Return the part of a sentence that a request or a liking names."""
+    return " ".join(match["x"] for pattern in rules.topics for match in pattern.finditer(sentence))
 
 
 def _weight(phrase: str, weighty: str, rules: TitleRules) -> float:
     weight = 1.0
-    if fold(phrase) in weighty:
+    folded = fold(phrase) if weighty else ""
+    if weighty and folded in weighty:
         weight += _TOPIC_BONUS
-    if re.search(r"[A-Z0-9]", phrase[:1]):
+    if phrase[0].isascii() and (phrase[0].isupper() or phrase[0].isdigit()):
         weight += 0.5
-    if f"from {fold(phrase)}" in weighty:
+    if weighty and f"from {folded}" in weighty:
         weight -= 1.0  # where something leads is the topic, not where it comes from
     return weight + (0.25 * min(2, len(phrase.split()) - 1) if not rules.spaceless else 0.1 * min(4, len(phrase) - 2))
 
@@ -146,13 +150,20 @@ def _word_phrases(text: str, rules: TitleRules) -> list[str]:
             phrases += _close_run(run, rules)
             run = []
         end = match.end()
-        plain = fold(word)
-        if (run and plain in rules.links) or _is_content(plain, word, rules):
+        links, content = _read_word(word, rules.language)
+        if content or (run and links):
             run.append(word)
         else:
             phrases += _close_run(run, rules)
             run = []
     return phrases + _close_run(run, rules)
+
+
+@lru_cache(maxsize=KNOWN_WORDS)
+def _read_word(word: str, lang: str) -> tuple[bool, bool]:
+    """Say of a word whether it links others in a phrase, and whether it carries content."""
+    rules, plain = load_title_rules(lang), fold(word)
+    return plain in rules.links, _is_content(plain, word, rules)
 
 
 def _is_content(plain: str, word: str, rules: TitleRules) -> bool:
