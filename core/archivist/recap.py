@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from core.model import RecapSource
+
 VERBATIM_BELOW_TOKENS = 80  # a shorter segment is its own recap
 MIN_TOKENS, MAX_TOKENS = 48, 512
 DEADLINE_S = 90.0
@@ -18,15 +20,6 @@ RETRIED_AFTER_SUCCESS = 3
 BACKOFF_S = (60.0, 600.0, 3_600.0, 6 * 3_600.0, 24 * 3_600.0)  # then daily
 
 _SEPARATOR = re.compile(r"(?<!\S)\|(?!\S)")
-
-
-class RecapSource(StrEnum):
-    """Who made a segment's summary. The values are stored."""
-
-    MODEL = "model"  # written, and checked against the turns
-    SELECTED = "selected"  # sentences of the turns, picked by a model
-    VERBATIM = "verbatim"  # the turns themselves
-    HEURISTIC = "heuristic"  # the bookend: a placeholder
 
 
 class Trigger(StrEnum):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.archivist.recap import DEADLINE_S, RecapSource
+from core.archivist.recap import DEADLINE_S
 from core.archivist.recap_check import check_recap
 from core.archivist.recap_text import pick
 from core.errors import ModelError
@@ -22,6 +22,7 @@ from core.llm.port import (
     GenerationRequest,
     Priority,
 )
+from core.model import RecapSource
 from core.redaction import redact
 from core.text.evidence import is_degenerate
 from core.text.markup import strip_tool_markup

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
-from core.archivist.recap import RecapOutcome, RecapSource, Trigger, decide_outcome, wait_after
+from core.archivist.recap import RecapOutcome, Trigger, decide_outcome, wait_after
 from core.archivist.recap_text import Material, prepare_material
 from core.archivist.recap_writer import Part, RecapModel, Summed, Task, sum_up
 from core.archivist.topics import name_topic
@@ -18,7 +18,7 @@ from core.changes import Changes
 from core.config import LearningSettings
 from core.jobs.finalise import FindModel
 from core.jobs.runner import Finish
-from core.model import Role, SegmentId, SessionId
+from core.model import RecapSource, Role, SegmentId, SessionId
 from core.storage import recaps
 from core.storage.database import Connection, Database
 from core.storage.queue import Job

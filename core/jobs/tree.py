@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.archivist.recap import RecapSource, wait_after
+from core.archivist.recap import wait_after
 from core.archivist.recap_text import prepare_material
 from core.archivist.recap_writer import Part, Task, sum_up
 from core.archivist.tree import (
@@ -27,7 +27,7 @@ from core.archivist.tree import (
 from core.archivist.tree_text import open_messages, render_chunk, render_node, take_first_sentence
 from core.jobs.finalise import DAY_S, FindModel, has_due_buffer
 from core.jobs.runner import Finish
-from core.model import SegmentId, TurnId
+from core.model import RecapSource, SegmentId, TurnId
 from core.sessions.archive_files import write_atomically
 from core.storage import recaps, tree
 from core.storage.database import Connection, Database

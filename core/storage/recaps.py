@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from core.model import Role, SegmentId, SessionId, TurnId
+from core.model import RecapSource, Role, SegmentId, SegmentRecap, SessionId, TurnId
 from core.storage import queue
 from core.storage.database import Connection, Row
 
@@ -110,6 +110,31 @@ def store_placeholder(
         " WHERE segment_id = ? AND revision = ? AND status <> 'open' RETURNING 1",
         (summary, title, keywords, attempts, next_try_at, error, stretch.id, stretch.revision),
     )
+
+
+def load_states(c: Connection, session_id: SessionId) -> dict[SegmentId, SegmentRecap]:
+    """Return how the recap of each closed segment of a conversation stands."""
+    rows = c.execute(
+        "SELECT s.segment_id, s.summary_source, s.summary_model, s.summary_error, s.attempts, s.next_try_at, s.status,"
+        " s.titled_by_user, s.keywords, EXISTS(SELECT 1 FROM jobs j WHERE j.session_id = s.session_id"
+        "   AND j.kind IN ('finalise', 'recap') AND json_extract(j.payload_json, '$.segment') = s.segment_id)"
+        " FROM segments s WHERE s.session_id = ? AND s.status <> 'open'",
+        (session_id,),
+    )
+    return {
+        SegmentId(segment_id): SegmentRecap(
+            source=RecapSource(source or "heuristic"),
+            usable=status == "summarised",
+            working=bool(working),
+            model=model,
+            error=error,
+            attempts=attempts,
+            next_try_at=next_try_at,
+            named_by_user=bool(by_user),
+            keywords=tuple(keywords.split()),
+        )
+        for segment_id, source, model, error, attempts, next_try_at, status, by_user, keywords, working in rows
+    }
 
 
 def load_pending(c: Connection) -> tuple[Stretch, ...]:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from core.archivist import recap, recap_check
+from core.model import RecapSource
 
 
 def recap_budget(given: dict[str, Any]) -> dict[str, Any]:
@@ -18,7 +19,7 @@ def check(given: dict[str, Any]) -> dict[str, Any]:
 
 def recap_fallback(given: dict[str, Any]) -> dict[str, Any]:
     text = recap.write_bookend(given["first"], given["last"], given["turns"])
-    return {"text": text, "source": recap.RecapSource.HEURISTIC.value}
+    return {"text": text, "source": RecapSource.HEURISTIC.value}
 
 
 def recap_outcome(given: dict[str, Any]) -> dict[str, Any]:
