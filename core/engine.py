@@ -12,10 +12,8 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
-from core.archivist.topics import name_topic
 from core.changes import Changes, Listener
 from core.config import Settings, load_settings
 from core.errors import NotFoundError
@@ -28,18 +26,20 @@ from core.model import (
     Message,
     ModelStatus,
     ReplayProgress,
-    Segment,
     SessionId,
     TurnId,
 )
 from core.paths import DataFolder, find_data_folder, find_resources
+from core.services.commits import CommitsService
 from core.services.files import FilesService
 from core.services.ground import Ground
 from core.services.memory import MemoryService
+from core.services.segments import SegmentsService
+from core.services.tree import TreeService
 from core.sessions import transcript
 from core.sessions.chat_model import ChatModelSlot
 from core.sessions.replies import Answer, Replies
-from core.storage import conversations, episodic, segments, turns
+from core.storage import conversations, turns
 from core.storage.database import Database, read_data_version
 from core.text.cleaning import clean_text
 
@@ -49,6 +49,7 @@ log = logging.getLogger(__name__)
 
 WATCH_EVERY_S = 1.0  # how soon the window shows what another process changed
 CLOSE_WITHIN_S = 5.0
+CLOSE_SEGMENTS_WITHIN_S = 1.0
 
 
 class Engine:
@@ -88,8 +89,11 @@ class Engine:
             clock=clock,
             backroom=lambda: self.backroom,
         )
+        self.commits = CommitsService(ground)
         self.files = FilesService(ground)
         self.memory = MemoryService(ground)
+        self.segments = SegmentsService(ground)
+        self.tree = TreeService(ground)
         self._replies = Replies(self._database, ask=self._ask, publish=self._publish, clock=clock, finished=self._wake)
         self._watch: asyncio.Task[None] | None = None
 
@@ -138,6 +142,8 @@ class Engine:
         await self._replies.aclose()
         await self._model.aclose()
         if self._backroom is not None:
+            if self._lock is not None:
+                await self.segments.close_open(within_s=CLOSE_SEGMENTS_WITHIN_S)
             await self._backroom.aclose()
         await self._database.aclose()
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -242,22 +248,7 @@ class Engine:
         draft = clean_text(text) if text.strip() else ""
         await self._database.write(lambda c: conversations.save_draft(c, session_id, draft))
 
-    # -- segments ------------------------------------------------------------------------------
-
-    async def load_segments(self, session_id: SessionId) -> tuple[Segment, ...]:
-        """Return a conversation's segments in order; the open one is named by what was said so far."""
-        found = await self._database.read(lambda c: segments.load_all(c, session_id))
-        if not found or not found[-1].is_open:
-            return found
-        last = found[-1]
-        texts, language = await self._database.read(
-            lambda c: (
-                episodic.load_user_texts(c, session_id, first=last.first_turn, last=last.last_turn),
-                conversations.load_language(c, session_id) or "en",
-            )
-        )
-        title = await asyncio.get_running_loop().run_in_executor(self._pool, name_topic, texts, language)
-        return (*found[:-1], replace(last, title=title))
+    # -- transcripts ---------------------------------------------------------------------------
 
     async def replay(
         self, path: Path, *, progress: Callable[[ReplayProgress], None], stop: asyncio.Event
@@ -311,6 +302,7 @@ class Engine:
                 await self._sweep()
 
     async def _sweep(self) -> None:
+        await self.segments.close_left()
         await self.backroom.sweep(now=self._clock())
 
 

@@ -1,7 +1,8 @@
-"""What crashes have left of archives, put right at start (the table of working-memory.md section 21).
+"""Archives that did not get through: what crashes left of them, put right at start, and the user's retry.
 
-A folder whose archive the store does not hold never happened: it goes, and its number with it. Every other archive
-that is not finished is queued again and goes on where it stands; one that was given up waits for the user.
+The table is that of working-memory.md section 21. A folder whose archive the store does not hold never happened:
+it goes, and its number with it. Every other archive that is not finished is queued again and goes on where it
+stands; one that was given up waits for the user.
 """
 
 import asyncio
@@ -17,8 +18,10 @@ from core.model import SessionId
 from core.sessions import archive_twin
 from core.sessions.archive_files import ArchiveFolder, OnStep, ignore_step, list_archives
 from core.sessions.archive_state import NextStep
-from core.sessions.commit import queue_phase_two
-from core.storage import archives
+from core.sessions.commit import name_job, queue_phase_two
+from core.sessions.phase_two import MAX_ATTEMPTS
+from core.storage import archives, queue
+from core.storage.archives import Failure, Stage
 from core.storage.database import Connection, Database
 
 log = logging.getLogger(__name__)
@@ -90,3 +93,26 @@ def _resume(c: Connection, *, session_id: SessionId, number: int, at: float) -> 
     if archive is not None:
         archives.set_state(c, session_id, number, "pending")
         queue_phase_two(c, session_id, number, has_version=archive.version is not None, at=at)
+
+
+def restart(c: Connection, session_id: SessionId, number: int, *, at: float) -> bool:
+    """Try an archive afresh that was given up or waits; False if it is done or gone."""
+    archive = archives.get(c, session_id, number)
+    if archive is None or archive.state == "done":
+        return False
+    archives.clear_failures(c, session_id, number)
+    archives.set_state(c, session_id, number, "pending")
+    queue.drop_job(c, name_job(session_id, number))  # it may have run out of attempts, or be of the other lane
+    queue_phase_two(c, session_id, number, has_version=archive.version is not None, at=at)
+    return True
+
+
+def give_up(c: Connection, session_id: SessionId, number: int, *, why: str, at: float) -> None:
+    """Stop working on an archive until the user's retry, unless its document is there already: the rest goes on."""
+    archive = archives.get(c, session_id, number)
+    if archive is None or archive.version is not None or archive.state != "pending":
+        return
+    failure = Failure(stage=Stage.MEMORY, attempts=MAX_ATTEMPTS, error=why, at=at)
+    archives.note_failure(c, session_id, number, failure)
+    archives.set_state(c, session_id, number, "failed")
+    queue.drop_job(c, name_job(session_id, number))

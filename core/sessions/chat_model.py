@@ -21,7 +21,7 @@ from core.model import ModelPhase, ModelStatus, SessionId
 from core.sessions.budget import share_context
 from core.sessions.context import Prompt, build_prompt, load_system_text
 from core.sessions.replies import Answer
-from core.storage import conversations, memory_versions, turns
+from core.storage import archives, conversations, memory_versions, turns
 from core.storage.database import Connection, Database
 from core.text.language import detect_language
 from core.text.tokens import truncate_tokens
@@ -152,7 +152,9 @@ def _build(
 
 
 def _load(c: Connection, session_id: SessionId) -> tuple[tuple[turns.LiveMessage, ...], str, str]:
-    """Return live messages, newest document and language ("" while unknown) of a conversation."""
+    """Return the messages of the prompt, newest document and language ("" while unknown) of a conversation."""
     version = memory_versions.get(c, session_id)
     document = version.document if version else ""
-    return turns.load_live(c, session_id), document, conversations.load_language(c, session_id)
+    # archived messages stay in the prompt until a document holds them
+    messages = (*archives.load_unfinished_messages(c, session_id), *turns.load_live(c, session_id))
+    return messages, document, conversations.load_language(c, session_id)

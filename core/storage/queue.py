@@ -116,6 +116,12 @@ def has_job(c: Connection, key: str) -> bool:
     return row is not None
 
 
+def get_due(c: Connection, key: str) -> float | None:
+    """Return when a job may run next, in s; None if it is gone or ran out of attempts."""
+    row = c.execute("SELECT next_try_at FROM jobs WHERE key = ? AND attempts < ?", (key, MAX_ATTEMPTS)).fetchone()
+    return None if row is None else float(row[0])
+
+
 def drop_job(c: Connection, key: str) -> None:
     """Take a job off the queue."""
     c.execute("DELETE FROM jobs WHERE key = ?", (key,))
