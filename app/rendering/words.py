@@ -13,12 +13,14 @@ _PHASES = {
     ModelPhase.READY: "ready",
     ModelPhase.READING: "reading",
     ModelPhase.WRITING: "writing",
+    ModelPhase.ASLEEP: "asleep",
     ModelPhase.FAILED: "stopped working",
 }
 _WAITING = {
     ModelPhase.ABSENT: "there is no model to answer",
     ModelPhase.STARTING: "starting the model…",
     ModelPhase.LOADING: "loading the model…",
+    ModelPhase.ASLEEP: "waking the model…",
     ModelPhase.READING: "reading…",
     ModelPhase.WRITING: "writing…",
 }
@@ -28,6 +30,7 @@ _BOUNDARIES = {
     BoundaryReason.DRIFT: "the topic changed",
     BoundaryReason.LEXICAL_DRIFT: "the words changed to another topic",
     BoundaryReason.FLUSH: "the conversation had paused",
+    BoundaryReason.HAND: "you divided it there",
 }
 
 

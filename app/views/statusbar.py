@@ -15,6 +15,7 @@ _TONES = {
     ModelPhase.READY: "good",
     ModelPhase.READING: "good",
     ModelPhase.WRITING: "good",
+    ModelPhase.ASLEEP: "good",
     ModelPhase.ABSENT: "bad",
     ModelPhase.FAILED: "bad",
 }

@@ -15,7 +15,7 @@ FinishReason = Literal["stop", "length", "cancelled"]
 
 
 class Priority(IntEnum):
-    """Who waits for whom. Recorded with each request; the host still serves in order of arrival."""
+    """Who waits for whom: a chat's request interrupts background work, which goes on afterwards where it was."""
 
     CHAT = 0
     BACKGROUND = 10
@@ -45,6 +45,7 @@ class GenerationRequest:
     priority: Priority = Priority.CHAT
     json_schema: str = ""  # JSON text: the answer is held to it by a grammar; "" leaves it free
     grammar: str = ""  # GBNF with a rule `root`: the same for what is no JSON
+    show_thinking: bool = False  # whether pieces of the model's thought are yielded too, marked as such
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +77,7 @@ class GenerationPiece:
     """More text of an answer: whole characters, seldom more than a word."""
 
     text: str
+    thought: bool = False  # thinking aloud before the answer; only if asked for, and never part of the answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

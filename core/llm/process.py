@@ -112,6 +112,10 @@ class HostProcess:
             else:
                 return
 
+    def kill(self) -> None:
+        """End the process at once; `on_exit` follows."""
+        self._kill()
+
     def _terminate(self) -> None:
         if self._child is not None:
             self._child.terminate()

@@ -6,15 +6,24 @@ Relies on llama.cpp through llama-cpp-python's ctypes layer; runs in the model p
 import codecs
 import ctypes
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from llama_cpp import llama_cpp as native
 
 from core.llm.grammars import Grammars
 from core.llm.port import ChatMessage
 from core.llm.template import ChatTemplate
+from core.llm.thinking import opens_thought
 
 WORD_JOINER = "\u2060"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedPrompt:
+    """A prompt's tokens, and whether it ends within a thought of the model."""
+
+    tokens: list[int]
+    opens_thought: bool
 
 
 class Vocabulary:
@@ -33,15 +42,21 @@ class Vocabulary:
             eos=self._piece_text(native.llama_vocab_eos(self._vocab)),
         )
 
-    def encode_prompt(self, messages: Sequence[ChatMessage]) -> list[int]:
-        """Return the tokens of the prompt that the messages make."""
-        return self._encode_text(self._render(messages))
+    def encode_prompt(self, messages: Sequence[ChatMessage], *, thinks: bool = True) -> EncodedPrompt:
+        """Return the prompt that the messages make; `thinks` False asks the template for an answer without thought."""
+        text = self._render(messages, thinks)
+        return EncodedPrompt(tokens=self._encode_text(text), opens_thought=opens_thought(text))
+
+    @property
+    def template_note(self) -> str:
+        """What is odd about the model's chat template, for the user; "" if nothing is."""
+        return self._template.note
 
     def encode_choices(
         self, messages: Sequence[ChatMessage], choices: Sequence[str]
     ) -> tuple[list[int], list[tuple[int, ...]]]:
         """Return the tokens of the prompt, and of each choice as they follow it."""
-        text = self._render(messages)
+        text = self._render(messages, False)
         prompt = self._encode_text(text)
         encoded = []
         for choice in choices:
@@ -52,8 +67,8 @@ class Vocabulary:
             encoded.append(tuple(alone if joined else whole[len(prompt) :]))
         return prompt, encoded
 
-    def _render(self, messages: Sequence[ChatMessage]) -> str:
-        return self._template.render([self._disarm(message) for message in messages])
+    def _render(self, messages: Sequence[ChatMessage], thinks: bool) -> str:
+        return self._template.render([self._disarm(message) for message in messages], thinks=thinks)
 
     def _encode_text(self, prompt: str) -> list[int]:
         add_bos = self._adds_bos and not (self._bos and prompt.startswith(self._bos))

@@ -1,14 +1,15 @@
 """The model process: `python -m core.llm.worker`, or the frozen program with --model-host.
 
-Reads frames from stdin, writes frames to stdout, logs to stderr. Three threads: the main one generates, one reads
-requests (so that a cancellation is seen at once), one counts tokens (so that counting does not wait for an answer).
-Ends when stdin does: the program that started it has gone.
+Reads frames from stdin, writes frames to stdout, logs to stderr. Three threads: the main one computes, one reads
+requests (so that a cancellation or a more urgent request is seen at once), one counts tokens (so that counting does
+not wait for an answer). Ends when stdin does: the program that started it has gone.
 
-to the worker    load{model, context_tokens, threads} first; then generate{id, messages, ...},
-                 choose{id, messages, choices, ...}, count{id, messages}, cancel{id}. Ids ascend. End of stdin: stop.
-from the worker  ready{context_tokens, threads} or failed{what}; then a generation's reading{id, known, prompt},
-                 piece{id, text}, end{id, ...}; chosen{id, probabilities, ...}; counted{id, tokens}; for all error{id,
-                 kind, ...}
+to the worker    load{model, context_tokens, threads, ...} first; then generate{id, messages, ...},
+                 choose{id, messages, choices, ...}, count{id, messages}, cancel{id}, forget{id, conversation},
+                 ping{id}. Ids ascend. End of stdin: stop.
+from the worker  ready{context_tokens, threads, note} or failed{what}; then a request's reading{id, known, prompt},
+                 piece{id, text, thought}, thinking{id}, end{id, ...}; chosen{id, probabilities, ...}; forgotten{id};
+                 counted{id, tokens}; pong{id, computing_s, cpu_s}; for all error{id, kind, ...}
 """
 
 import faulthandler
@@ -18,97 +19,210 @@ import queue
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import asdict
+import time
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from core.llm.frames import Frame, FrameError, read_frame, write_frame
-from core.llm.port import ChatMessage, ChoiceRequest, GenerationRequest, GrammarError, PromptTooLongError
+from core.llm.port import (
+    ChatMessage,
+    ChoiceRequest,
+    ChoiceScores,
+    GenerationEnd,
+    GenerationRequest,
+    GrammarError,
+    Priority,
+    PromptTooLongError,
+)
 from core.llm.processors import choose_threads
 
 if TYPE_CHECKING:
+    from core.llm.answers import Answerer
     from core.llm.llama import LlamaRunner
+    from core.llm.prefixes import Prefixes
+    from core.llm.schedule import Schedule, Task
 
 log = logging.getLogger(__name__)
 
-_SAMPLING = ("max_tokens", "temperature", "top_k", "top_p", "min_p", "repeat_penalty", "seed", "conversation")
-_FORM = ("json_schema", "grammar")
-
-
-class Requests:
-    """Reads the program's frames in a thread of its own, from before the model loads until stdin ends."""
-
-    def __init__(self, incoming: BinaryIO) -> None:
-        self._incoming = incoming
-        self.generations: queue.SimpleQueue[Frame] = queue.SimpleQueue()
-        self.counts: queue.SimpleQueue[Frame] = queue.SimpleQueue()
-        self._lock = threading.Lock()  # guards the rest
-        self._abort: Callable[[], None] | None = None  # of the running generation
-        self._running = 0
-        self._latest = 0  # highest generation begun
-        self._cancelled: set[int] = set()  # before they began
-
-    def start(self) -> None:
-        """Begin to read."""
-        threading.Thread(target=self._read, name="requests", daemon=True).start()
-
-    def _read(self) -> None:
-        try:
-            while (frame := read_frame(self._incoming)) is not None:
-                match frame["op"]:
-                    case "generate" | "choose":
-                        self.generations.put(frame)
-                    case "count":
-                        self.counts.put(frame)
-                    case "cancel":
-                        self._cancel(frame["id"])
-        except (FrameError, OSError):
-            log.exception("the stream of requests broke")
-        # Native code may be running in another thread for seconds yet, and has nothing to save.
-        os._exit(0)
-
-    def _cancel(self, number: int) -> None:
-        with self._lock:
-            if self._abort is not None and number == self._running:
-                self._abort()
-            elif number > self._latest:
-                self._cancelled.add(number)
-
-    def begin(self, number: int, runner: "LlamaRunner") -> None:
-        """Let cancellations of generation `number` reach the runner."""
-        with self._lock:
-            self._running = self._latest = number
-            self._abort = runner.abort
-            runner.clear_abort()
-            if number in self._cancelled:
-                runner.abort()
-            self._cancelled = {later for later in self._cancelled if later > number}
-
-    def finish(self) -> None:
-        """The generation is over: its cancellation comes too late."""
-        with self._lock:
-            self._abort = None
+NOW = -1  # a priority above all requests: what takes no time
+RESTORE_AFTER_S = 0.05  # of quiet: the chat's prefix goes back into the context
+SAVE_AFTER_S = 10.0  # of quiet: prefixes go to the disk
+STOP_S = 1.2  # for the last saving, after stdin's end
+KEPT_BYTES = 256 << 20  # beside the context
+_SAMPLING = frozenset(field.name for field in fields(GenerationRequest)) - {"messages", "priority"}
 
 
 class Worker:
     """Answers the requests of one program with one model."""
 
-    def __init__(self, runner: "LlamaRunner", requests: Requests, outgoing: BinaryIO) -> None:
-        self._runner = runner
-        self._requests = requests
-        self._outgoing = outgoing
-        self._writing = threading.Lock()
+    def __init__(
+        self, runner: "LlamaRunner", answerer: "Answerer", prefixes: "Prefixes", schedule: "Schedule", link: "Link"
+    ) -> None:
+        self._runner, self._answerer, self._prefixes = runner, answerer, prefixes
+        self._schedule, self._link = schedule, link
 
     def run(self) -> None:
-        """Serve until stdin ends, which ends the process."""
+        """Serve until stdin ends, then save what is worth it."""
+        quiet_since = time.monotonic()
+        while not self._schedule.stopping:
+            task = self._schedule.take(self._next_chore_s(time.monotonic() - quiet_since))
+            if task is not None:
+                self._advance(task)
+                quiet_since = time.monotonic()
+            elif not self._schedule.stopping:
+                self._do_chores(time.monotonic() - quiet_since)
+        self._runner.clear_abort()
+        self._prefixes.save()
+
+    def _next_chore_s(self, quiet_s: float) -> float | None:
+        if quiet_s < RESTORE_AFTER_S:
+            return RESTORE_AFTER_S
+        return max(0.0, SAVE_AFTER_S - quiet_s) if self._prefixes.unsaved else None
+
+    def _do_chores(self, quiet_s: float) -> None:
+        if quiet_s >= SAVE_AFTER_S:
+            self._prefixes.save()
+        elif quiet_s >= RESTORE_AFTER_S:
+            self._answerer.release()
+            self._prefixes.restore_chat()
+
+    def _advance(self, task: "Task") -> None:
+        """Run a task until it ends, or until another one is more urgent."""
+        try:
+            if task.steps is None:
+                self._begin(task)
+                if task.steps is None:
+                    return
+            while True:
+                try:
+                    piece = next(task.steps)
+                except StopIteration as stop:
+                    self._finish(task, stop.value)
+                    return
+                if piece is not None and (not piece.thought or task.frame.get("show_thinking")):
+                    self._link.send(op="piece", id=task.number, text=piece.text, thought=piece.thought)
+                elif piece is not None:
+                    self._link.send(op="thinking", id=task.number)
+                if self._schedule.yields(task):
+                    return
+        except Exception as error:  # noqa: BLE001 - a task's end: the request failed, the process goes on
+            self._answerer.release()
+            self._link.send_error(task.number, error)
+
+    def _begin(self, task: "Task") -> None:
+        from core.llm.answers import Turn
+        from core.llm.prefixes import Owner
+
+        frame, number = task.frame, task.number
+        if frame["op"] == "forget":
+            self._answerer.release()
+            self._prefixes.forget(frame["conversation"])
+            self._link.send(op="forgotten", id=number)
+            return
+        turn = Turn(
+            owner=Owner(frame.get("conversation", ""), chat=task.priority == Priority.CHAT),
+            on_reading=lambda known, prompt: self._link.send(op="reading", id=number, known=known, prompt=prompt),
+        )
+        if frame["op"] == "generate":
+            request = GenerationRequest(
+                messages=_parse_messages(frame),
+                priority=Priority(task.priority),
+                **{key: frame[key] for key in _SAMPLING if key in frame},
+            )
+            self._schedule.begin(task, turn, self._answerer.generate(request, turn))
+        else:
+            choice = ChoiceRequest(messages=_parse_messages(frame), choices=tuple(frame["choices"]))
+            self._schedule.begin(task, turn, self._answerer.choose(choice, turn))
+
+    def _finish(self, task: "Task", result: GenerationEnd | ChoiceScores | None) -> None:
+        match result:
+            case GenerationEnd():
+                self._link.send(op="end", id=task.number, **asdict(result))
+            case ChoiceScores():
+                self._link.send(op="chosen", id=task.number, **asdict(result))
+            case None:
+                self._link.send_cancelled(task)
+
+
+class Link:
+    """The program at the other end: its frames come in by a thread of their own, from before the model loads."""
+
+    def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
+        self._incoming, self._outgoing = incoming, outgoing
+        self._writing = threading.Lock()
+        self._early: list[Frame] = []
+        self._routing = threading.Lock()
+        self._schedule: Schedule | None = None
+        self._runner: LlamaRunner | None = None
+        self._counts: queue.SimpleQueue[Frame] = queue.SimpleQueue()
+        self._saved = threading.Event()
+
+    def start(self) -> None:
+        """Begin to read."""
+        threading.Thread(target=self._read, name="requests", daemon=True).start()
+
+    def attach(self, runner: "LlamaRunner", schedule: "Schedule") -> None:
+        """The model is loaded: pass on what came so far, and what will."""
+        with self._routing:
+            self._runner, self._schedule = runner, schedule
+            for frame in self._early:
+                self._route(frame, schedule)
+            self._early.clear()
         threading.Thread(target=self._count, name="counts", daemon=True).start()
+
+    def close(self) -> None:
+        """All is saved: the process may end."""
+        self._saved.set()
+
+    def _read(self) -> None:
+        try:
+            while (frame := read_frame(self._incoming)) is not None:
+                with self._routing:
+                    if frame["op"] == "ping":
+                        self._answer_ping(frame)
+                    elif self._schedule is None:
+                        self._early.append(frame)
+                    else:
+                        self._route(frame, self._schedule)
+        except (FrameError, OSError):
+            log.exception("the stream of requests broke")
+        if self._schedule is not None:
+            self._schedule.stop()
+            self._saved.wait(STOP_S)
+        # Native code may be running in another thread for seconds yet, and has nothing more to save.
+        os._exit(0)
+
+    def _route(self, frame: Frame, schedule: "Schedule") -> None:
+        from core.llm.schedule import Task
+
+        match frame["op"]:
+            case "generate" | "choose":
+                schedule.put(Task(frame["id"], frame.get("priority", Priority.CHAT), frame))
+            case "forget":
+                schedule.put(Task(frame["id"], NOW, frame))
+            case "count":
+                self._counts.put(frame)
+            case "cancel":
+                if (task := schedule.cancel(frame["id"])) is not None:
+                    if task.steps is not None:
+                        task.steps.close()
+                    self.send_cancelled(task)
+
+    def _answer_ping(self, frame: Frame) -> None:
+        since = self._runner.computing_since_s if self._runner is not None else 0.0
+        computing_s = time.monotonic() - since if since else 0.0
+        self.send(op="pong", id=frame["id"], computing_s=computing_s, cpu_s=time.process_time())
+
+    def _count(self) -> None:
+        assert self._runner is not None
         while True:
-            frame = self._requests.generations.get()
-            if frame["op"] == "generate":
-                self._generate(frame)
-            else:
-                self._choose(frame)
+            frame = self._counts.get()
+            try:
+                tokens = len(self._runner.vocabulary.encode_prompt(_parse_messages(frame)).tokens)
+                self.send(op="counted", id=frame["id"], tokens=tokens)
+            except Exception as error:  # noqa: BLE001 - a task's end, as above
+                self.send_error(frame["id"], error)
 
     def send(self, **frame: object) -> None:
         """Write one frame; a program that no longer listens is gone."""
@@ -118,54 +232,24 @@ class Worker:
         except OSError:
             os._exit(0)
 
-    def _generate(self, frame: Frame) -> None:
-        number = frame["id"]
-        self._requests.begin(number, self._runner)
-        try:
-            request = GenerationRequest(
-                messages=_parse_messages(frame), **{key: frame[key] for key in _SAMPLING + _FORM if key in frame}
-            )
-            pieces = self._runner.generate(
-                request, lambda known, prompt: self.send(op="reading", id=number, known=known, prompt=prompt)
-            )
-            while True:
-                try:
-                    self.send(op="piece", id=number, text=next(pieces))
-                except StopIteration as stop:
-                    self.send(op="end", id=number, **asdict(stop.value))
-                    return
-        except Exception as error:  # noqa: BLE001 - a task's end: the request failed, the process goes on
-            self._send_error(number, error)
-        finally:
-            self._requests.finish()
+    def send_cancelled(self, task: "Task") -> None:
+        """Tell that a task ended before its answer was whole."""
+        if task.frame["op"] != "generate":
+            self.send(op="error", id=task.number, kind="cancelled")
+            return
+        end = GenerationEnd(
+            finish_reason="cancelled",
+            prompt_tokens=0,
+            reused_tokens=0,
+            new_tokens=0,
+            prompt_s=0.0,
+            generation_s=0.0,
+            context_used_tokens=0,
+        )
+        self.send(op="end", id=task.number, **asdict(end))
 
-    def _choose(self, frame: Frame) -> None:
-        number = frame["id"]
-        self._requests.begin(number, self._runner)
-        try:
-            request = ChoiceRequest(messages=_parse_messages(frame), choices=tuple(frame["choices"]))
-            scores = self._runner.choose(
-                request, lambda known, prompt: self.send(op="reading", id=number, known=known, prompt=prompt)
-            )
-            if scores is not None:
-                self.send(op="chosen", id=number, **asdict(scores))
-            else:
-                self.send(op="error", id=number, kind="failed", reason="it was stopped")
-        except Exception as error:  # noqa: BLE001 - a task's end: the request failed, the process goes on
-            self._send_error(number, error)
-        finally:
-            self._requests.finish()
-
-    def _count(self) -> None:
-        while True:
-            frame = self._requests.counts.get()
-            try:
-                tokens = len(self._runner.vocabulary.encode_prompt(_parse_messages(frame)))
-                self.send(op="counted", id=frame["id"], tokens=tokens)
-            except Exception as error:  # noqa: BLE001 - a task's end, as above
-                self._send_error(frame["id"], error)
-
-    def _send_error(self, number: int, error: Exception) -> None:
+    def send_error(self, number: int, error: Exception) -> None:
+        """Tell why a request failed."""
         if isinstance(error, PromptTooLongError):
             self.send(
                 op="error",
@@ -197,15 +281,38 @@ def _take_streams() -> tuple[BinaryIO, BinaryIO]:
     return incoming, outgoing
 
 
-def _load(frame: Frame) -> "tuple[LlamaRunner, int]":
+def _load(frame: Frame, link: Link) -> Worker:
+    import llama_cpp
     from llama_cpp import llama_cpp as native
 
+    from core.llm.answers import Answerer
     from core.llm.llama import LlamaRunner
+    from core.llm.prefixes import Prefixes
+    from core.llm.schedule import Schedule
+    from core.llm.state_files import StateFiles
 
     # The library's own log goes straight to stderr: its last lines must be out when the process dies.
     native.llama_log_set(native.llama_log_callback(0), None)
     threads = frame["threads"] or choose_threads()
-    return LlamaRunner(Path(frame["model"]), context_tokens=frame["context_tokens"], threads=threads), threads
+    path = Path(frame["model"])
+    runner = LlamaRunner(
+        path, context_tokens=frame["context_tokens"], threads=threads, batch_threads=frame.get("batch_threads")
+    )
+    stat = path.stat()
+    files = None
+    if folder := frame.get("states"):
+        files = StateFiles(Path(folder), f"{path.name} {stat.st_size} {stat.st_mtime_ns} {llama_cpp.__version__}")
+    prefixes = Prefixes(runner, kept_bytes=KEPT_BYTES, files=files)
+    schedule = Schedule(interrupt=runner.abort, clear=runner.clear_abort)
+    worker = Worker(runner, Answerer(runner, prefixes), prefixes, schedule, link)
+    link.send(
+        op="ready",
+        context_tokens=runner.context_tokens,
+        threads=threads,
+        note=runner.vocabulary.template_note,
+    )
+    link.attach(runner, schedule)
+    return worker
 
 
 def main() -> int:
@@ -221,17 +328,16 @@ def main() -> int:
         return 2
     if frame is None:
         return 0
-    requests = Requests(incoming)
-    requests.start()
+    link = Link(incoming, outgoing)
+    link.start()
     try:
-        runner, threads = _load(frame)
+        worker = _load(frame, link)
     except Exception as error:
         log.error("the model did not load", exc_info=error)
-        write_frame(outgoing, {"op": "failed", "reason": str(error) or type(error).__name__})
+        link.send(op="failed", reason=str(error) or type(error).__name__)
         return 1
-    worker = Worker(runner, requests, outgoing)
-    worker.send(op="ready", context_tokens=runner.context_tokens, threads=threads)
     worker.run()
+    link.close()
     return 0
 
 
