@@ -34,6 +34,8 @@ from core.services.commits import CommitsService
 from core.services.files import FilesService
 from core.services.ground import Ground
 from core.services.memory import MemoryService
+from core.services.profile import ProfileService
+from core.services.recall import RecallService
 from core.services.segments import SegmentsService
 from core.services.tree import TreeService
 from core.sessions import transcript
@@ -91,6 +93,8 @@ class Engine:
         )
         self.commits = CommitsService(ground)
         self.files = FilesService(ground)
+        self.profile = ProfileService(ground)
+        self.recall = RecallService(ground)
         self.memory = MemoryService(ground)
         self.segments = SegmentsService(ground)
         self.tree = TreeService(ground)
@@ -274,6 +278,7 @@ class Engine:
     # -- inside --------------------------------------------------------------------------------
 
     async def _ask(self, session_id: SessionId) -> Answer:
+        await self.recall.prepare(session_id)
         return await self._model.ask(self._database, session_id)
 
     def _publish(self, changes: Changes) -> None:

@@ -453,3 +453,152 @@ class Compacted:
     archives: tuple[int, ...] = ()  # those it made or tried again
     version: int = 0  # the newest of Working Memory
     error: str = ""  # for the user
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit:
+    """A message that a search found."""
+
+    session_id: SessionId
+    title: str  # of its conversation
+    turn: TurnId
+    role: Role
+    at: float  # s
+    text: str  # as it is indexed: redacted
+    score: float  # 0..1, best first
+    words: bool  # found by its words
+    meaning: bool  # found by its meaning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecalledItem:
+    """Something of an earlier conversation, or a preference, that was considered for a message."""
+
+    kind: str  # turn, recap, preference
+    ref: str  # the turn's number, the segment's or the preference's id
+    session_id: SessionId
+    title: str  # of its conversation
+    at: float  # s: when it was said
+    text: str
+    score: float
+    cosine: float | None = None  # of a recap, around the model's mean
+    used: bool = True  # False: there was no room
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """What was put before a message from earlier conversations; `block` is "" when nothing was near enough."""
+
+    session_id: SessionId
+    turn: TurnId
+    at: float  # s
+    block: str
+    items: tuple[RecalledItem, ...]
+
+
+class FacetOrigin(StrEnum):
+    """Who says so, weakest first. The values are stored."""
+
+    INFERRED = "inferred"
+    STATED = "stated"
+    EXPLICIT = "explicit"  # by "remember …"
+    USER = "user"  # edited, confirmed or pinned by hand
+
+    @property
+    def rank(self) -> int:
+        """Higher wins."""
+        return list(FacetOrigin).index(self)
+
+
+class FacetClass(StrEnum):
+    """What a facet is good for. The values are stored; in this order they are shown."""
+
+    IDENTITY = "identity"
+    VETO = "veto"
+    STYLE = "style"
+    TOOLING = "tooling"
+    GOAL = "goal"
+    CHANNEL = "channel"
+
+
+class FacetState(StrEnum):
+    """How strong a facet is at present; never stored, for it changes with time."""
+
+    ACTIVE = "active"
+    PROVISIONAL = "provisional"
+    CANDIDATE = "candidate"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FacetSource:
+    """A turn that a value rests on."""
+
+    turn: TurnId
+    session_id: SessionId
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormerValue:
+    """What a facet said before."""
+
+    text: str
+    since: float
+    until: float
+    sources: tuple[FacetSource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FacetConflict:
+    """Something else that was said and did not replace the value."""
+
+    id: int
+    text: str
+    source: FacetSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileFacet:
+    """One thing known of the user, in their own words, with what it rests on."""
+
+    id: str
+    facet_class: FacetClass
+    text: str
+    origin: FacetOrigin
+    state: FacetState
+    score: float
+    segments: int  # in how many it was said
+    since: float
+    last_at: float
+    ended_at: float | None = None  # when the user said that it holds no longer
+    pinned: bool = False
+    sources: tuple[FacetSource, ...] = ()  # oldest first
+    history: tuple[FormerValue, ...] = ()  # newest first
+    conflicts: tuple[FacetConflict, ...] = ()
+
+    @property
+    def asks(self) -> bool:
+        """Whether the user is to decide: two contradictions from different places."""
+        return len(self.conflicts) > 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetPreview:
+    """What forgetting would remove, in words where there are any."""
+
+    facet_ids: tuple[str, ...]
+    texts: tuple[str, ...]
+    events: int
+    recaps: int
+    lines: tuple[str, ...]  # of MEMORY.md
+    asked: str = ""  # what the user asked to forget in the chat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """All that is known of the user, and what waits for their word."""
+
+    facets: tuple[ProfileFacet, ...] = ()
+    to_forget: ForgetPreview | None = None
+    undo: str = ""  # what the last change by hand was, while it can be taken back

@@ -8,10 +8,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from core.embedding.port import Embedder
 from core.errors import CoreError
 from core.jobs.remembering import Vectors
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -28,25 +31,54 @@ class EmbedderSlot:
 
     async def embed(self, turn_texts: Sequence[Sequence[str]]) -> list[Vectors | None]:
         """Return the vectors of each turn's texts (empty for a blank one), or None for each without a model."""
-        nothing: list[Vectors | None] = [None] * len(turn_texts)
+        found = await self._use(lambda embedder: self._embed(embedder, turn_texts))
+        return found if found is not None else [None] * len(turn_texts)
+
+    @property
+    def is_available(self) -> bool:
+        """Whether a model may be had: switched on, and not failed so far."""
+        return self._load is not None and not self.problem
+
+    async def identify(self) -> tuple[str, int] | None:
+        """Return (signature, dimension) of the model; None without one."""
+        return await self._use(lambda embedder: (embedder.signature, embedder.dimension))
+
+    async def embed_query(self, text: str) -> tuple[str, bytes] | None:
+        """Return (signature, vector) of a text that searches; None without a model or for a blank text."""
+
+        def work(embedder: Embedder) -> tuple[str, bytes] | None:
+            vector = embedder.embed_query(text)
+            return (embedder.signature, vector) if vector else None
+
+        return await self._use(work)
+
+    async def fill(self, texts: Sequence[str]) -> list[bytes | None] | None:
+        """Return the vectors of texts that lack one, None for a blank one; None without a model."""
+        return await self._use(lambda embedder: embedder.embed_passages(texts))
+
+    async def _use(self, work: Callable[[Embedder], T]) -> T | None:
+        """Run `work` on the model's thread; None where there is no model."""
         if self._load is None or self.problem:
-            return nothing
+            return None
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, self._embed, turn_texts)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(self._open()))
         except CoreError as error:
             self.problem = str(error)
             log.warning("embedding is off: %s", error)
-            return nothing
+            return None
 
-    def _embed(self, turn_texts: Sequence[Sequence[str]]) -> list[Vectors | None]:
+    def _open(self) -> Embedder:
         if self._embedder is None:
             assert self._load is not None
             self._embedder = self._load()
+        return self._embedder
+
+    def _embed(self, embedder: Embedder, turn_texts: Sequence[Sequence[str]]) -> list[Vectors | None]:
         found: list[Vectors | None] = []
         for texts in turn_texts:
             self.passes += 1
-            values = tuple(vector or b"" for vector in self._embedder.embed_passages(texts))
-            signature, dimension = self._embedder.signature, self._embedder.dimension
+            values = tuple(vector or b"" for vector in embedder.embed_passages(texts))
+            signature, dimension = embedder.signature, embedder.dimension
             found.append(Vectors(signature=signature, dimension=dimension, values=values))
         return found
 

@@ -27,7 +27,7 @@ def put_items(c: Connection, number: int, signature: str, found: Sequence[tuple[
     entries = []
     for item, vector in found:
         space = load_space(signature, len(vector) // 4)
-        if is_usable(vector, len(vector) // 4):
+        if vector and is_usable(vector, len(vector) // 4):
             entries.append(Entry(item=item, vector=vector, code=space.encode(vector)))
     vectors.put(c, number, entries)
     vectors.complete_if_filled(c, number)

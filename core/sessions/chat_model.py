@@ -19,9 +19,9 @@ from core.llm.host import ModelHost
 from core.llm.port import GenerationRequest
 from core.model import ModelPhase, ModelStatus, SessionId
 from core.sessions.budget import share_context
-from core.sessions.context import Prompt, build_prompt, load_system_text
+from core.sessions.context import Prompt, Recalled, build_prompt, load_system_text
 from core.sessions.replies import Answer
-from core.storage import archives, conversations, memory_versions, turns
+from core.storage import archives, conversations, memory_versions, recalls, turns
 from core.storage.database import Connection, Database
 from core.text.language import detect_language
 from core.text.tokens import truncate_tokens
@@ -79,14 +79,21 @@ class ChatModelSlot:
         )
         return Answer(pieces=host.generate(request), model=self.status.name, note=prompt.note)
 
-    async def _fit(self, host: ModelHost, live: tuple[turns.LiveMessage, ...], document: str, language: str) -> Prompt:
+    async def _fit(
+        self,
+        host: ModelHost,
+        live: tuple[turns.LiveMessage, ...],
+        document: str,
+        language: str,
+        recalled: Recalled,
+    ) -> Prompt:
         """Build the prompt and shrink it until the model's own tokenizer agrees that it fits."""
         size = self._settings.context_tokens
         room = size - share_context(size).reserve
         scale = 1.0
         while True:
             prompt = await asyncio.get_running_loop().run_in_executor(
-                self._pool, partial(_build, live, document, language, size, scale)
+                self._pool, partial(_build, live, document, language, recalled, size, scale)
             )
             if await host.count_tokens(prompt.messages) <= room or scale < MIN_SCALE:
                 return prompt
@@ -138,7 +145,12 @@ class ChatModelSlot:
 
 
 def _build(
-    live: tuple[turns.LiveMessage, ...], document: str, language: str, context_tokens: int, scale: float
+    live: tuple[turns.LiveMessage, ...],
+    document: str,
+    language: str,
+    recalled: Recalled,
+    context_tokens: int,
+    scale: float,
 ) -> Prompt:
     """Build the prompt; the first message of a conversation says its language, the hook knows it later."""
     spoken = language or detect_language(truncate_tokens(live[-1].text, LANGUAGE_TOKENS) if live else "", "en")
@@ -148,13 +160,16 @@ def _build(
         document=document,
         context_tokens=context_tokens,
         scale=scale,
+        recalled=recalled,
     )
 
 
-def _load(c: Connection, session_id: SessionId) -> tuple[tuple[turns.LiveMessage, ...], str, str]:
-    """Return the messages of the prompt, newest document and language ("" while unknown) of a conversation."""
+def _load(c: Connection, session_id: SessionId) -> tuple[tuple[turns.LiveMessage, ...], str, str, Recalled]:
+    """Return the messages of the prompt, newest document, language ("" while unknown) and what was recalled."""
     version = memory_versions.get(c, session_id)
     document = version.document if version else ""
     # archived messages stay in the prompt until a document holds them
     messages = (*archives.load_unfinished_messages(c, session_id), *turns.load_live(c, session_id))
-    return messages, document, conversations.load_language(c, session_id)
+    # a block stays until memory changes: then the prompt is read anew from there on anyway
+    recalled = recalls.load_blocks(c, session_id, after=version.created_at if version else 0.0)
+    return messages, document, conversations.load_language(c, session_id), recalled

@@ -5,11 +5,11 @@ messages, append-only (DESIGN.md section 6). What does not fit is left out whole
 first, and reported.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.llm.port import ChatMessage
-from core.model import MessageId, Section
+from core.model import MessageId, Role, Section, TurnId
 from core.paths import find_resources
 from core.sessions.budget import Shares, fit_messages, share_context
 from core.sessions.turns import LiveMessage as Fitted
@@ -17,6 +17,9 @@ from core.storage.turns import LiveMessage
 from core.text.tokens import estimate_tokens, truncate_tokens
 from core.working_memory.document import Document, parse_document
 from core.working_memory.overview import fit_overview
+
+Recalled = Mapping[TurnId, str]  # what of earlier conversations stands before a turn's question
+NOTHING_RECALLED: Recalled = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +46,17 @@ def load_system_text(language: str) -> str:
 
 
 def build_prompt(
-    live: Sequence[LiveMessage], *, system_text: str, document: str, context_tokens: int, scale: float = 1.0
+    live: Sequence[LiveMessage],
+    *,
+    system_text: str,
+    document: str,
+    context_tokens: int,
+    scale: float = 1.0,
+    recalled: Recalled = NOTHING_RECALLED,
 ) -> Prompt:
     """Build the prompt for the newest live message.
 
+    What was recalled stands before its question, as part of the same message: templates want the roles to alternate.
     `scale` below 1 shrinks the share of the messages: the caller uses it when the model's own
     tokenizer counts more than the estimate did.
     """
@@ -56,14 +66,16 @@ def build_prompt(
         overview = fit_overview(document, shares.archive).text.strip()
         system = f"{system_text}\n\n<memory>\n{overview}\n</memory>"
     budget = max(1, int((shares.session + _unused(shares, system)) * scale))
-    fitted = fit_messages([Fitted(id=m.id, role=m.role, tokens=m.tokens) for m in live], budget)
+    fitted = fit_messages([_measure(m, recalled) for m in live], budget)
     by_id = {message.id: message for message in live}
     messages = [ChatMessage(role="system", text=system)]
     for message_id in fitted.ids:
         message = by_id[MessageId(int(message_id))]
         text = message.text
         if message_id in fitted.max_tokens:
-            text = truncate_tokens(text, fitted.max_tokens[message_id])
+            text = truncate_tokens(text, fitted.max_tokens[message_id])  # nothing else has room beside it
+        elif block := _block_before(message, recalled):
+            text = f"{block}\n\n{text}"
         if messages[-1].role == message.role:
             # two questions in a row (the first one's reply failed): one message, templates want them to alternate
             messages[-1] = ChatMessage(role=message.role, text=f"{messages[-1].text}\n\n{text}")
@@ -74,6 +86,16 @@ def build_prompt(
         left_out=tuple(MessageId(int(i)) for i in fitted.left_out_ids),
         truncated=tuple(MessageId(int(i)) for i in fitted.truncated_ids),
     )
+
+
+def _measure(message: LiveMessage, recalled: Recalled) -> Fitted:
+    """A message and what stands before it, as the budget counts them."""
+    block = _block_before(message, recalled)
+    return Fitted(id=message.id, role=message.role, tokens=message.tokens + (estimate_tokens(block) if block else 0))
+
+
+def _block_before(message: LiveMessage, recalled: Recalled) -> str:
+    return recalled.get(message.turn, "") if message.role is Role.USER else ""
 
 
 def _unused(shares: Shares, system: str) -> int:

@@ -98,13 +98,13 @@ def put(c: Connection, signature: int, entries: Sequence[Entry]) -> None:
     )
 
 
-def load_missing(c: Connection, signature: int, *, limit: int) -> tuple[Missing, ...]:
-    """Return items without this model's vector, oldest first; blank texts never have one."""
+def load_missing(c: Connection, signature: int, *, limit: int, after: int = 0) -> tuple[Missing, ...]:
+    """Return items behind `after` without this model's vector, oldest first; blank texts never have one."""
     rows = c.execute(
-        f"SELECT i.id, {_TEXT} AS text FROM vector_items i WHERE i.kind <> 'event'"
+        f"SELECT i.id, {_TEXT} AS text FROM vector_items i WHERE i.id > ? AND i.kind <> 'event'"
         " AND NOT EXISTS (SELECT 1 FROM vector_codes v WHERE v.item = i.id AND v.signature = ?)"
         " AND trim(coalesce(text, '')) <> '' ORDER BY i.id LIMIT ?",
-        (signature, limit),
+        (after, signature, limit),
     )
     return tuple(Missing(item=item, text=text) for item, text in rows)
 
@@ -127,6 +127,22 @@ def complete_if_filled(c: Connection, signature: int) -> None:
         "   AND NOT EXISTS (SELECT 1 FROM vector_codes v WHERE v.item = i.id AND v.signature = signatures.id))",
         (signature,),
     )
+
+
+def drop_others(c: Connection, name: str) -> None:
+    """Drop the vectors of all other models once this one's are complete."""
+    c.execute("DELETE FROM signatures WHERE id <> (SELECT id FROM signatures WHERE signature = ? AND complete)", (name,))
+
+
+def find_waiting_conversation(c: Connection) -> SessionId | None:
+    """Return the conversation of the oldest item without a vector of the newest model, or not split into sentences."""
+    row = c.execute(
+        "SELECT session_id FROM vector_items i WHERE i.kind <> 'event' AND ((i.kind = 'message' AND NOT i.split)"
+        " OR NOT EXISTS (SELECT 1 FROM vector_codes v WHERE v.item = i.id"
+        "   AND v.signature = (SELECT max(id) FROM signatures)))"
+        f" AND trim(coalesce({_TEXT}, '')) <> '' ORDER BY i.id LIMIT 1"
+    ).fetchone()
+    return SessionId(row[0]) if row else None
 
 
 def load_unsplit(c: Connection, *, limit: int) -> tuple[tuple[int, int, SessionId, str], ...]:
