@@ -27,6 +27,7 @@ class Changes:
     memory: frozenset[SessionId] = frozenset()
     segments: frozenset[SessionId] = frozenset()
     files: bool = False
+    profile: bool = False
     model: bool = False
     status: bool = False
     everything: bool = False

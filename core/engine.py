@@ -42,7 +42,7 @@ from core.sessions import transcript
 from core.sessions.chat_model import ChatModelSlot
 from core.sessions.replies import Answer, Replies
 from core.storage import conversations, turns
-from core.storage.database import Database, read_data_version
+from core.storage.database import Connection, Database, read_data_version
 from core.text.cleaning import clean_text
 
 __all__ = ["DataFolder", "Engine", "Settings", "find_data_folder", "load_settings", "run_model_host"]
@@ -236,9 +236,17 @@ class Engine:
         """
         cleaned = clean_text(text)
         now = self._clock()
-        user, reply = await self._database.write(lambda c: transcript.begin_turn(c, session_id, cleaned, at=now))
+        order = await self.profile.read_order(cleaned)
+
+        def begin(c: Connection) -> tuple[Message, Message]:
+            user, reply = transcript.begin_turn(c, session_id, cleaned, at=now)
+            return (self.profile.obey(c, session_id, order, user), reply) if order is not None else (user, reply)
+
+        user, reply = await self._database.write(begin)
         self._replies.start(reply)
-        self._publish(Changes(messages=frozenset({session_id}), conversations=True))
+        self._publish(
+            Changes(messages=frozenset({session_id}), conversations=True, profile=order is not None)
+        )
         return user, reply
 
     async def stop_reply(self, session_id: SessionId) -> None:

@@ -11,16 +11,19 @@ from core.config import Settings
 from core.embedding.port import Embedder
 from core.jobs.committing import Committing, build_committing
 from core.jobs.embedder_slot import EmbedderSlot
+from core.jobs.extraction import EXTRACT, Extractor
 from core.jobs.finalise import FindModel, find_no_model
 from core.jobs.finishing import Finishing, build_finishing
 from core.jobs.memory_entries import MemoryKeeper
 from core.jobs.runner import Handler
 from core.jobs.turn_hook import TurnHook
+from core.jobs.vector_fill import KIND as VECTORS
+from core.jobs.vector_fill import VectorFill
 from core.jobs.worker import IDLE_S, Worker
 from core.paths import DataFolder
 from core.redaction import redact
 from core.sessions.budget import share_context
-from core.sessions.phase_two import FindUpdater, extract_nothing, find_no_updater
+from core.sessions.phase_two import FindUpdater, find_no_updater
 from core.storage.database import Database
 
 COMMIT_RATIO = 0.5  # of the session share, pending or live (working-memory.md section 1)
@@ -38,6 +41,7 @@ class Backroom:
     files: ThreadPoolExecutor
     archives: ThreadPoolExecutor
     finishing: Finishing
+    vector_fill: VectorFill
     max_gap_s: float
     _swept_once: bool = False
 
@@ -52,6 +56,8 @@ class Backroom:
         first, self._swept_once = not self._swept_once, True
         await self.worker.flush(before=now - (self.max_gap_s if first else IDLE_S))
         if await self.finishing.finaliser.look(Trigger.STARTUP if first else Trigger.TIMER):
+            self.worker.wake()
+        if await self.vector_fill.look():
             self.worker.wake()
 
     async def aclose(self) -> None:
@@ -88,13 +94,14 @@ def build_backroom(
         clock=clock,
     )
     due_tokens = int(share_context(settings.models.context_tokens).session * COMMIT_RATIO)
+    extractor = Extractor(database, learning=settings.learning, pool=pool, publish=publish)
     committing = build_committing(
         database,
         workspace=workspace,
         context_tokens=settings.models.context_tokens,
         tail_tokens=due_tokens // 2,
         find_updater=find_updater,
-        extract=extract_nothing,
+        extract=extractor.extract_archive,
         pool=pool,
         archives=archives,
         publish=publish,
@@ -114,7 +121,9 @@ def build_backroom(
         clock=clock,
     )
     # job kind -> handler; each room that brings one adds it here
-    handlers: dict[str, Handler] = {**committing.handlers, **finishing.handlers}
+    handlers: dict[str, Handler] = {**committing.handlers, **finishing.handlers, EXTRACT: extractor.extract_segment}
+    vector_fill = VectorFill(database, embedder, clock=clock)
+    handlers[VECTORS] = vector_fill.handle
     finishing.finaliser.use(handlers)
     worker = Worker(
         database,
@@ -137,6 +146,7 @@ def build_backroom(
         files=files,
         archives=archives,
         finishing=finishing,
+        vector_fill=vector_fill,
         max_gap_s=float(settings.learning.max_time_gap_seconds),
     )
 

@@ -9,18 +9,19 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from core.config import LearningSettings
 from core.errors import CoreError, MemoryFileBusyError, MemoryFileError
-from core.memory_files.documents import Outcome
+from core.memory_files.documents import Edit, Outcome
 from core.memory_files.history import NewChange
 from core.memory_files.writer import FILES, Cause, MemoryFileWriter, WriteResult
 from core.model import FileChange, MemoryFile, TurnId
+from core.profile.forgetting import hide_forgotten
 from core.redaction import redact
-from core.storage import file_changes
+from core.storage import file_changes, tombstones
 from core.storage.database import Connection, Database
 from core.text.language import detect_language
 from core.text.statements import StatementKind
@@ -66,6 +67,10 @@ class StoredHistory:
     def record(self, change: NewChange) -> FileChange:
         return self._ask(lambda c: file_changes.add(c, WORKSPACE, change))
 
+    def load_tombstones(self) -> frozenset[str]:
+        """Return what must not come back."""
+        return self._ask(tombstones.load_all)
+
     def _ask(self, work: Callable[[Connection], T]) -> T:
         return self.database.write_from_thread(work)
 
@@ -104,8 +109,30 @@ class MemoryKeeper:
         result = await self._on_files(lambda: self._writer.undo(change_id, at))
         return result.note
 
+    async def find_lines(self, says: Callable[[str], bool]) -> tuple[str, ...]:
+        """Return the entries of MEMORY.md of which `says` is true; it gets their words without the bullet."""
+        return await self._on_files(lambda: _find_lines(self._writer.read(MEMORY_FILE), says))
+
+    async def drop_lines(self, says: Callable[[str], bool], *, at: float) -> int | None:
+        """Take the entries out of MEMORY.md of which `says` is true; returns the change's number, None if none was."""
+        return await self._on_files(lambda: self._drop(says, at))
+
+    def _drop(self, says: Callable[[str], bool], at: float) -> int | None:
+        gone = set(_find_lines(self._writer.read(MEMORY_FILE), says))
+        if not gone:
+            return None
+
+        def apply(current: str) -> Edit:
+            kept = [line for line in current.splitlines(keepends=True) if line.strip() not in gone]
+            return Edit(text="".join(kept), outcome=Outcome.WRITTEN)
+
+        cause = Cause(at=at, actor=self._actor, cause="You asked to forget it.")
+        change = self._writer.change(MEMORY_FILE, apply, cause).change
+        return change.id if change is not None else None
+
     def _add(self, said: Sequence[Said], at: float) -> bool:
         changed = False
+        said = self._leave_out_forgotten(said)
         held = [_BULLET.sub("", line) for line in self._writer.read(MEMORY_FILE).splitlines()]
         for section, lines, turns in _group(said, held):
             cause = Cause(at=at, actor=self._actor, cause=_describe(len(lines)), turns=turns)
@@ -113,6 +140,11 @@ class MemoryKeeper:
             changed = changed or result.outcome is Outcome.WRITTEN
             _raise_if_refused(result)
         return changed
+
+    def _leave_out_forgotten(self, said: Sequence[Said]) -> Sequence[Said]:
+        """What the user asked to forget is not written again from what they said before."""
+        hashes = self._history.load_tombstones()
+        return [replace(each, text=hide_forgotten(each.text, hashes)) for each in said] if hashes else said
 
     def _load(self, file: str, at: float) -> MemoryFile:
         problem = ""
@@ -129,6 +161,12 @@ class MemoryKeeper:
 
     async def _on_files(self, job: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._files, job)
+
+
+def _find_lines(text: str, says: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return the bullet lines whose words `says` is true of."""
+    lines = (line.strip() for line in text.splitlines())
+    return tuple(line for line in lines if (bullet := _BULLET.match(line)) and says(line[bullet.end() :]))
 
 
 def _group(said: Sequence[Said], held: Sequence[str]) -> list[tuple[str, list[str], tuple[TurnId, ...]]]:

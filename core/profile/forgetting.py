@@ -5,22 +5,25 @@ A facet goes with its history and contradictions, the events that say the same, 
 too). Tombstones hold hashes of slot and value. Functions over one open transaction of the caller's.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from core.model import Role, SegmentId, SessionId, TurnId
 from core.profile.comparing import split_words, stem
-from core.profile.keeping import as_reading, is_buried
+from core.profile.keeping import FORGOTTEN_MARK, as_reading, is_buried
+from core.profile.payloads import read_payload
+from core.profile.slot_rules import load_slot_languages
 from core.profile.slots import Reading, Slot, read_statement
 from core.storage import episodic, events, facets, tombstones
 from core.storage.database import Connection
 from core.storage.events import EventRow
 from core.storage.facets import FacetRow
 from core.text.clauses import fold, read_clauses
-from core.text.statements import StatementKind, find_statements, match_statement
+from core.text.statements import StatementKind, find_command, find_statements, match_statement
 from core.text.wordlists import words as list_words
 
-MARK = "[forgotten]"
 _KINDS = (StatementKind.FACT, StatementKind.PREFERENCE)
 
 
@@ -64,10 +67,10 @@ class Forgotten:
 def plan_forget(c: Connection, facet_ids: Sequence[str]) -> ForgetPlan:
     """Return what forgetting these facets would remove; changes nothing."""
     rows = tuple(row for each in facet_ids if (row := facets.get(c, each)) is not None)
-    hashes = frozenset(_hashes(rows))
-    turns = list(
-        dict.fromkeys(each.turn for row in rows for each in (*row.evidence, *row.former_evidence, *row.contradictions))
-    )
+    hashes = frozenset(hash_rows(rows))
+    shown = [each.turn for row in rows for each in (*row.evidence, *row.former_evidence)]
+    shown += [each.turn for row in rows for each in row.contradictions]
+    turns = list(dict.fromkeys(shown))
     said = tuple(event for event in events.load_of_turns(c, turns) if _says(event, hashes))
     turns = sorted({*turns, *(turn for event in said for turn in event.turns)})
     return ForgetPlan(facets=rows, events=said, turns=tuple(turns), segments=facets.find_closed_segments(c, turns))
@@ -76,7 +79,7 @@ def plan_forget(c: Connection, facet_ids: Sequence[str]) -> ForgetPlan:
 def forget(c: Connection, facet_ids: Sequence[str], *, at: float) -> Forgotten:
     """Forget facets with all that says the same; `at` in s. Undone by `restore`."""
     plan = plan_forget(c, facet_ids)
-    hashes = tuple(_hashes(plan.facets))
+    hashes = tuple(hash_rows(plan.facets))
     texts = tuple(text for turn in plan.turns if (text := _scrub(c, turn, frozenset(hashes))) is not None)
     events.delete(c, [event.id for event in plan.events])
     for row in plan.facets:
@@ -101,18 +104,16 @@ def _has_turns(c: Connection, turns: Iterable[TurnId]) -> bool:
     return all(episodic.load_turn(c, turn) for turn in turns)
 
 
-def _hashes(rows: Iterable[FacetRow]) -> list[str]:
+def hash_rows(rows: Iterable[FacetRow]) -> list[str]:
+    """Return the hashes of slots and values, former and contradicting ones too."""
     found: list[str] = []
     for row in rows:
         slot = Slot(subject=row.subject, attribute=row.attribute, object=row.object, context=row.context)
-        for each in (row, *row.history, *row.contradictions):
-            reading = Reading(
-                slot=slot,
-                value=each.compared,
-                text=each.value,
-                negative=each.negative,
-                kind=StatementKind(row.kind),
-            )
+        values = [(row.compared, row.value, row.negative)]
+        values += [(each.compared, each.value, each.negative) for each in row.history]
+        values += [(each.compared, each.value, each.negative) for each in row.contradictions]
+        for compared, text, negative in values:
+            reading = Reading(slot=slot, value=compared, text=text, negative=negative, kind=StatementKind(row.kind))
             found += reading.hashes()
     return list(dict.fromkeys(found))
 
@@ -153,6 +154,9 @@ def hide_forgotten(text: str, hashes: frozenset[str]) -> str:
     """Return a user's text with a mark in place of each clause that says what was forgotten."""
     if not hashes:
         return text
+    command = find_command(text)
+    if command is not None and any(is_buried(reading, hashes) for reading in read_payload(command.payload)):
+        text = _replace(text, command.payload)
     for clause in read_clauses(text):
         statement = match_statement(clause)
         known = [read_statement(statement.kind, statement.text)] if statement else _readings(clause.text)
@@ -162,12 +166,18 @@ def hide_forgotten(text: str, hashes: frozenset[str]) -> str:
 
 
 def _replace(text: str, words: str) -> str:
-    """Put the mark in place of words whose blanks may have been joined."""
-    if words in text:
-        return text.replace(words, MARK)
-    first = words.split(" ", 1)[0]
-    line = next((line for line in text.splitlines() if first in line), "")
-    return text.replace(line, MARK) if line else text
+    """Put the mark in place of words whose blanks may have been joined, and of what joined them to others."""
+    spaced = r"\s+".join(re.escape(word) for word in words.split())
+    return re.sub(_joins() + spaced, f" {FORGOTTEN_MARK}", text).strip()
+
+
+@cache
+def _joins() -> str:
+    joins = sorted(
+        {word for language in load_slot_languages().values() for word in language.joins}, key=len, reverse=True
+    )
+    listed = "|".join(rf"\b{word}\s+" if word.isascii() else word for word in joins)
+    return rf"(?:[,，]?\s*(?:{listed}))?"
 
 
 def states_any(text: str, hashes: frozenset[str]) -> bool:

@@ -9,19 +9,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from core.model import SessionId, TurnId
-from core.profile.events import UserText, event_key, find_events
-from core.profile.merging import Claim, Contradiction, Facet, FacetOrigin, Former, Outcome, merge, outranks
+from core.model import FacetOrigin, SessionId, TurnId
+from core.profile.events import Event, UserText, event_key, find_events
+from core.profile.merging import Claim, Contradiction, Facet, Former, Outcome, merge, outranks
+from core.profile.payloads import read_payload
 from core.profile.slots import Reading, Relation, Slot, read_statement, relate
 from core.profile.strength import classify
 from core.storage import events, facets, tombstones
 from core.storage.database import Connection
 from core.storage.events import EventRow, UserRow
 from core.storage.facets import ContradictionRow, FacetRow, FormerRow
-from core.text.statements import StatementKind
+from core.text.statements import COMMAND_CONFIDENCE, StatementKind, find_command
 
 RULES = "1"  # raised when rules find other events in the same words: then turns are read again
 
+FORGOTTEN_MARK = "[forgotten]"  # stands in the index where words were taken out
 LocalTime = Callable[[float], datetime]
 
 
@@ -35,52 +37,103 @@ class Said:
     confidence: float
 
 
-def extract(c: Connection, rows: Sequence[UserRow], *, local_time: LocalTime) -> bool:
-    """Take events and facets out of user messages that were not read yet; True if something changed."""
-    read = events.load_read_digests(c, [row.turn for row in rows])
-    fresh = [row for row in rows if read.get(row.turn) != _digest(row)]
-    for row in fresh:
-        if row.turn in read:
-            events.clear_turn(c, row.turn)
-        _read_turn(c, row, local_time(row.at))
-        events.set_read(c, row.turn, _digest(row))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadTurn:
+    """A user's message with what it states."""
+
+    row: UserRow
+    digest: str  # of the text and of the rules it was read with
+    stated: tuple[tuple[Event, Reading | None], ...]
+    ordered: tuple[Reading, ...] = ()  # by "remember …"
+
+
+def read_turn(row: UserRow, local_time: LocalTime) -> ReadTurn:
+    """Return what a message states; pure, and what takes time in an extraction."""
+    digest = hashlib.sha256(f"{RULES}\0{row.text}".encode()).hexdigest()[:32]
+    found = find_events([UserText(turn=row.turn, text=row.text.replace(FORGOTTEN_MARK, "\n"), at=local_time(row.at))])
+    stated = []
+    for event in found:
+        reading = read_statement(event.kind, event.text)
+        stated.append((event, replace(reading, negative=event.negative) if reading else None))
+    command = find_command(row.text)
+    ordered = read_payload(command.payload) if command is not None and command.command == "remember" else ()
+    return ReadTurn(row=row, digest=digest, stated=tuple(stated), ordered=ordered)
+
+
+def extract(c: Connection, turns: Sequence[ReadTurn]) -> bool:
+    """Store the events of turns that were not read yet and let them do to the profile what they do.
+
+    A turn whose text changed since is read anew. True if something was read.
+    """
+    read = events.load_read_digests(c, [turn.row.turn for turn in turns])
+    fresh = [turn for turn in turns if read.get(turn.row.turn) != turn.digest]
+    for turn in fresh:
+        if turn.row.turn in read:
+            events.clear_turn(c, turn.row.turn)
+        _store_turn(c, turn)
+        events.set_read(c, turn.row.turn, turn.digest)
     return bool(fresh)
 
 
-def _digest(row: UserRow) -> str:
-    return hashlib.sha256(f"{RULES}\0{row.text}".encode()).hexdigest()[:32]
-
-
-def _read_turn(c: Connection, row: UserRow, at: datetime) -> None:
-    segment = facets.find_segment(c, row.turn)
-    forgotten = tombstones.load_all(c)
-    for event in find_events([UserText(turn=row.turn, text=row.text, at=at)]):
-        reading = read_statement(event.kind, event.text)
+def _store_turn(c: Connection, turn: ReadTurn) -> None:
+    row, segment, forgotten = turn.row, facets.find_segment(c, turn.row.turn), tombstones.load_all(c)
+    for ordered in turn.ordered:
+        if not is_buried(ordered, forgotten):
+            order = Said(turn=row.turn, at=row.at, origin=FacetOrigin.EXPLICIT, confidence=COMMAND_CONFIDENCE)
+            put_ordered(c, ordered, order, row.session_id, segment)
+    for event, reading in turn.stated:
         if reading is not None and is_buried(reading, forgotten):
             continue
-        stored = EventRow(
-            id="",
-            session_id=row.session_id,
-            segment_id=segment,
-            kind=str(event.kind),
-            text=event.text,
-            key=event_key(event.text),
-            negative=event.negative,
-            confidence=event.confidence,
-            subject=event.subject,
-            due=event.due,
-            rule=event.rule,
-            turns=(row.turn,),
-        )
-        event_id, new = events.put(c, stored)
+        event_id, new = events.put(c, _as_row(event, row, segment))
         if new:
             events.log_change(
                 c, op="add", kind="event", item_id=event_id, before=None, after=event.text, turn=row.turn, at=row.at
             )
         if reading is not None:
-            reading = replace(reading, negative=event.negative)
-            said = Said(turn=row.turn, at=row.at, origin=FacetOrigin.STATED, confidence=event.confidence)
-            take_reading(c, reading, said)
+            take_reading(
+                c, reading, Said(turn=row.turn, at=row.at, origin=FacetOrigin.STATED, confidence=event.confidence)
+            )
+
+
+def put_ordered(
+    c: Connection, reading: Reading, said: Said, session_id: SessionId, segment: str
+) -> tuple[Outcome | None, str]:
+    """Store what an order to remember says, as an event and in the profile."""
+    if said.turn is not None:
+        event = Event(
+            kind=reading.kind,
+            text=reading.text,
+            negative=reading.negative,
+            confidence=said.confidence,
+            subject=reading.slot.subject,
+            due=None,
+            rule="command",
+            turns=(said.turn,),
+        )
+        row = UserRow(turn=said.turn, session_id=session_id, text="", at=said.at)
+        event_id, new = events.put(c, _as_row(event, row, segment))
+        if new:
+            events.log_change(
+                c, op="add", kind="event", item_id=event_id, before=None, after=event.text, turn=said.turn, at=said.at
+            )
+    return take_reading(c, reading, said)
+
+
+def _as_row(event: Event, row: UserRow, segment: str) -> EventRow:
+    return EventRow(
+        id="",
+        session_id=row.session_id,
+        segment_id=segment,
+        kind=str(event.kind),
+        text=event.text,
+        key=event_key(event.text),
+        negative=event.negative,
+        confidence=event.confidence,
+        subject=event.subject,
+        due=event.due,
+        rule=event.rule,
+        turns=(row.turn,),
+    )
 
 
 def is_buried(reading: Reading, forgotten: frozenset[str]) -> bool:

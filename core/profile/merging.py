@@ -7,21 +7,8 @@ Pure. Evidence is the number of distinct segments; what the user edited or pinne
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from core.model import FacetOrigin
 from core.profile.slots import Relation
-
-
-class FacetOrigin(StrEnum):
-    """Who says so, weakest first. The values are stored."""
-
-    INFERRED = "inferred"
-    STATED = "stated"
-    EXPLICIT = "explicit"  # by "remember …"
-    USER = "user"  # edited, confirmed or pinned by hand
-
-    @property
-    def rank(self) -> int:
-        """Higher wins."""
-        return list(FacetOrigin).index(self)
 
 
 class Outcome(StrEnum):

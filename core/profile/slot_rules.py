@@ -42,6 +42,8 @@ class SlotLanguage:
     cut: tuple[re.Pattern[str], ...]
     goals: re.Pattern[str]
     app: re.Pattern[str]
+    joins: tuple[str, ...]  # what joins two clauses
+    orders: re.Pattern[str]  # how a wish opens that is no statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,8 @@ def _language(table: RuleTable) -> SlotLanguage:
         cut=table.patterns("cut"),
         goals=table.pattern("goals"),
         app=table.pattern("app"),
+        joins=table.texts("joins"),
+        orders=table.pattern("orders"),
     )
 
 

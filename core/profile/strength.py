@@ -5,11 +5,11 @@ Pure. Strength = weight x ln(1 + evidence) x 2^(-age / half-life); numbers are t
 
 import math
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
 from typing import Protocol, TypeVar
 
+from core.model import FacetClass, FacetOrigin, FacetState
 from core.profile.comparing import split_words
-from core.profile.merging import FORGOTTEN, FacetOrigin
+from core.profile.merging import FORGOTTEN
 from core.profile.slot_rules import load_alternatives, load_slot_languages
 from core.profile.slots import Reading
 from core.text.clauses import fold
@@ -17,26 +17,6 @@ from core.text.statements import StatementKind
 
 PINNED = "pinned"
 WEIGHT_STATED, WEIGHT_INFERRED = 2.0, 0.7
-
-
-class FacetClass(StrEnum):
-    """What a facet is good for. The values are stored; in this order they stand in a prompt."""
-
-    IDENTITY = "identity"
-    VETO = "veto"
-    STYLE = "style"
-    TOOLING = "tooling"
-    GOAL = "goal"
-    CHANNEL = "channel"
-
-
-class FacetState(StrEnum):
-    """How strong a facet is at present; never stored, for it changes with time."""
-
-    ACTIVE = "active"
-    PROVISIONAL = "provisional"
-    CANDIDATE = "candidate"
-    DROPPED = "dropped"
 
 
 HALF_LIFE_DAYS = {FacetClass.TOOLING: 30.0, FacetClass.GOAL: 30.0, FacetClass.STYLE: 14.0, FacetClass.CHANNEL: 7.0}
@@ -55,7 +35,7 @@ class Ranked(Protocol):
     """What can be chosen for a prompt."""
 
     @property
-    def kind(self) -> FacetClass: ...
+    def facet_class(self) -> FacetClass: ...
     @property
     def score(self) -> float: ...
     @property
@@ -108,5 +88,5 @@ def select_for_prompt(facets: Iterable[T]) -> tuple[T, ...]:
         (facet for facet in facets if facet.state in wanted),
         key=lambda facet: (wanted.index(facet.state), -facet.score),
     )
-    chosen = [[facet for facet in given if facet.kind is kind][: IN_PROMPT[kind]] for kind in FacetClass]
+    chosen = [[facet for facet in given if facet.facet_class is kind][: IN_PROMPT[kind]] for kind in FacetClass]
     return tuple(facet for group in chosen for facet in group)

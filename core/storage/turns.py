@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from core.model import Message, MessageId, MessageStatus, Role, SessionId, TurnId
 from core.storage.database import Connection, Row
 
 _COLUMNS = """m.id, m.session_id, m.turn, m.role, m.text, m.status, m.created_at, m.ended_at, m.model,
   m.tokens_per_s, m.error, m.note, CASE m.role WHEN 'assistant' THEN t.kept ELSE 0 END"""
+Hook = Literal["none", "pending", "done"]  # what runs after a turn: not yet, waits to be claimed, was claimed
+IS_LIVE = "status NOT IN ('waiting', 'streaming') AND text <> ''"  # of messages that no archive holds
 _FROM = "FROM messages m JOIN turns t ON t.turn = m.turn"
 
 
@@ -33,13 +36,13 @@ class LiveMessage:
 
 
 def add_turn(
-    c: Connection, session_id: SessionId, *, source_key: str | None = None, waiting: bool = False
+    c: Connection, session_id: SessionId, *, source_key: str | None = None, hook: Hook = "none"
 ) -> TurnId | None:
-    """Number a new turn, `waiting` for the hook or not; None if `source_key` is there already."""
+    """Number a new turn; None if `source_key` is there already."""
     rows = c.execute(
         "INSERT INTO turns(session_id, source_key, hook) VALUES (?, ?, ?) ON CONFLICT(source_key) DO NOTHING"
         " RETURNING turn",
-        (session_id, source_key, "pending" if waiting else "none"),
+        (session_id, source_key, hook),
     )
     return next((TurnId(turn) for (turn,) in rows), None)
 
@@ -99,6 +102,11 @@ def finish_reply(
         "UPDATE turns SET hook = 'pending' WHERE turn = (SELECT turn FROM messages WHERE id = ?)",
         (message_id,),
     )
+
+
+def set_note(c: Connection, message_id: MessageId, note: str) -> None:
+    """Say under a message what was done because of it."""
+    c.execute("UPDATE messages SET note = ? WHERE id = ?", (note, message_id))
 
 
 def interrupt_unfinished(c: Connection) -> int:
@@ -168,7 +176,7 @@ def load_live(c: Connection, session_id: SessionId) -> tuple[LiveMessage, ...]:
     """Return what no archive holds yet, oldest first, running replies left out."""
     rows = c.execute(
         "SELECT id, turn, role, text, tokens FROM messages WHERE session_id = ? AND archive IS NULL"
-        " AND status NOT IN ('waiting', 'streaming') AND text <> '' ORDER BY turn, role DESC",
+        f" AND {IS_LIVE} ORDER BY turn, role DESC",
         (session_id,),
     )
     return tuple(
@@ -180,8 +188,7 @@ def load_live(c: Connection, session_id: SessionId) -> tuple[LiveMessage, ...]:
 def load_live_estimates(c: Connection, session_id: SessionId) -> tuple[int, ...]:
     """Return the token estimates of the live messages, oldest first."""
     rows = c.execute(
-        "SELECT tokens FROM messages WHERE session_id = ? AND archive IS NULL"
-        " AND status NOT IN ('waiting', 'streaming') AND text <> '' ORDER BY turn, role DESC",
+        f"SELECT tokens FROM messages WHERE session_id = ? AND archive IS NULL AND {IS_LIVE} ORDER BY turn, role DESC",
         (session_id,),
     )
     return tuple(tokens for (tokens,) in rows)

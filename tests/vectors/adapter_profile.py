@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from core.profile.merging import Claim, Contradiction, Facet, FacetOrigin, Former, merge
+from core.model import FacetClass, FacetOrigin
+from core.profile.merging import Claim, Contradiction, Facet, Former, merge
 from core.profile.slots import Relation, read_statement, relate
-from core.profile.strength import FacetClass, name_state, score_facet
+from core.profile.strength import name_state, score_facet
 from core.text.statements import StatementKind
 
 
