@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from core.model import LineState, MemoryLine, Origin, ParkedLine, Section, TurnId
 from core.text.items import read_items
-from core.text.keys import is_duplicate, item_key
+from core.text.keys import is_duplicate, item_key, read_key
 from core.working_memory.document import Document
 from core.working_memory.marks import CARRIED, RESTORED, has_tag, strip_tag
 
@@ -33,6 +33,31 @@ class Proposal:
     text: str
     origin: Origin
     turns: tuple[TurnId, ...] = ()
+
+
+class _Offers:
+    """Proposals, found by what they say: a line is compared only with those that can be the same."""
+
+    def __init__(self, proposals: Iterable[Proposal]) -> None:
+        self._proposals = tuple(proposals)
+        self._places: dict[str | tuple[str, ...], list[int]] = {}
+        self._openings: list[int] = []  # those that end in a colon: a line may begin with one
+        for place, proposal in enumerate(self._proposals):
+            key = read_key(proposal.text)
+            self._places.setdefault(key.text, []).append(place)
+            self._places.setdefault(key.words, []).append(place)
+            if key.ends_in_colon:
+                self._openings.append(place)
+
+    def find(self, text: str) -> list[Proposal]:
+        """Return the proposals that say nothing else than a line, in order."""
+        key = read_key(text)
+        places = {*self._openings}
+        for name in (key.text, key.words, key.first_line):
+            if name:
+                places.update(self._places.get(name, ()))
+        found = [self._proposals[place] for place in sorted(places)]
+        return [proposal for proposal in found if is_duplicate(proposal.text, text)]
 
 
 def key_of(section: Section, text: str) -> LineKey:
@@ -65,9 +90,10 @@ def annotate(
     offered: dict[Section, list[Proposal]] = {section: [] for section in Section}
     for proposal in proposals:
         offered[proposal.section].append(proposal)
+    offers = {section: _Offers(proposals) for section, proposals in offered.items()}
     return {
         section: tuple(
-            _annotate_line(section, item.text, previous, offered[section], default) for item in read_items(body)
+            _annotate_line(section, item.text, previous, offers[section], default) for item in read_items(body)
         )
         for section, body in document.bodies.items()
     }
@@ -77,11 +103,11 @@ def _annotate_line(
     section: Section,
     text: str,
     previous: Mapping[LineKey, Meta],
-    offered: Sequence[Proposal],
+    offers: _Offers,
     default: Origin,
 ) -> MemoryLine:
     before = previous.get(key_of(section, text))
-    turns, origin = _find_evidence(section, text, previous, offered)
+    turns, origin = _find_evidence(section, text, previous, offers)
     tagged = has_tag(text, RESTORED) or has_tag(text, CARRIED)
     state = LineState.ADDED if before is None else LineState.KEPT
     if tagged:
@@ -96,16 +122,15 @@ def _annotate_line(
 
 
 def _find_evidence(
-    section: Section, text: str, previous: Mapping[LineKey, Meta], offered: Sequence[Proposal]
+    section: Section, text: str, previous: Mapping[LineKey, Meta], offers: _Offers
 ) -> tuple[tuple[TurnId, ...], Origin | None]:
     """The turns behind a line, ascending, and its origin where somebody is known to have written it."""
     before = previous.get(key_of(section, text))
     turns = set(before.turns) if before else set()
     origin: Origin | None = before.origin if before and before.origin is not Origin.RESTORED else None
-    for proposal in offered:
-        if is_duplicate(proposal.text, text):
-            turns |= set(proposal.turns)
-            origin = origin or proposal.origin
+    for proposal in offers.find(text):
+        turns |= set(proposal.turns)
+        origin = origin or proposal.origin
     return tuple(sorted(turns)), origin
 
 
@@ -116,9 +141,9 @@ def annotate_parked(
     proposals: Iterable[Proposal] = (),
 ) -> tuple[ParkedLine, ...]:
     """Return a section's parked lines with the turns they come from, where those are known."""
-    offered = [proposal for proposal in proposals if proposal.section is section]
+    offers = _Offers(proposal for proposal in proposals if proposal.section is section)
     return tuple(
-        line if line.turns else replace(line, turns=_find_evidence(section, line.text, previous, offered)[0])
+        line if line.turns else replace(line, turns=_find_evidence(section, line.text, previous, offers)[0])
         for line in parked
     )
 
