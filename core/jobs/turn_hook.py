@@ -21,17 +21,18 @@ from core.model import BoundaryReason, Role, SaidTurn, SegmentId, SessionId, Tur
 from core.redaction import redact
 from core.retrieval.indexing import put_messages
 from core.sessions import transcript
-from core.sessions.commit import update_counters
+from core.sessions.commit import KEEP_RECENT, update_counters
 from core.storage import conversations, episodic, memory_versions, outbox, segments, turns
 from core.storage.conversations import Standing
 from core.storage.database import Connection, Database
-from core.storage.episodic import EpisodicRow
+from core.storage.episodic import EpisodicRow, Neighbour, Texts
 from core.storage.segments import SegmentRow
 from core.storage.turns import Turn
 
 T = TypeVar("T")
 
 RECENT_USER_TEXTS = 6
+READ_BACK = 2 * RECENT_USER_TEXTS  # messages before a turn
 RECENT_TEXTS = 6  # both roles, for lexical drift (archivist.md section 5)
 
 
@@ -83,6 +84,7 @@ class Taken:
 
     turn: TurnId | None
     remembered: Remembered | None
+    rows: tuple[EpisodicRow, ...] = ()  # as they were indexed
 
 
 class TurnHook:
@@ -131,8 +133,10 @@ class TurnHook:
             return None
         update_counters(c, finished.session_id)
         standing = conversations.load_standing(c, finished.session_id)
-        wanted = standing is not None and standing.remember and self._learning.episodic_capture_enabled
-        return standing if wanted else None
+        return standing if standing is not None and self._is_wanted(standing) else None
+
+    def _is_wanted(self, standing: Standing) -> bool:
+        return standing.remember and self._learning.episodic_capture_enabled
 
     async def prepare(self, said: Sequence[SaidTurn]) -> list[Prepared]:
         """Redact and embed finished turns of a transcript, ahead of `take`."""
@@ -145,26 +149,36 @@ class TurnHook:
     def take(self, c: Connection, session_id: SessionId, prepared: Prepared, *, owner: str) -> Taken:
         """Store, index and remember one finished turn in the caller's transaction, step by step as the chat does."""
         said = prepared.said
-        conversations.ensure(c, session_id, at=said.user_at)
-        turn = transcript.record_turn(c, session_id, said)
+        turn = transcript.record_turn(c, session_id, said, claimed=True)
         if turn is None:
             return Taken(turn=None, remembered=None)
+        standing = conversations.count_turn(c, session_id, turn, keep=KEEP_RECENT)
+        if standing is None or not self._is_wanted(standing):
+            return Taken(turn=turn, remembered=None)
         finished = Finished(
             turn=turn, session_id=session_id, arrived=said.user_at, reply_end=transcript.find_reply_end(said)
         )
-        standing = self._claim(c, finished)
-        if standing is None:
-            return Taken(turn=turn, remembered=None)
-        rows = _put_rows(c, finished, prepared.texts)
+        recent = episodic.load_recent(c, session_id, before=turn, limit=READ_BACK)
+        before = recent[-1] if recent else None
+        rows = episodic.append_turn(c, session_id, turn, _stamp(finished, prepared.texts), before=before)
         # the step `remember` is done here and now; its row would come and go within the transaction
         outbox.add_leased(c, session_id, turn, outbox.TWIN, owner, now=self._clock())
-        situation = _read_situation(c, finished, rows, standing)
+        situation = _read_situation(c, finished, rows, standing, recent)
         noticed = self._notice(situation, prepared.vectors)
-        return Taken(turn=turn, remembered=self._store(c, situation, prepared.vectors, noticed))
+        return Taken(turn=turn, remembered=self._store(c, situation, prepared.vectors, noticed), rows=rows)
 
     async def publish_twins(self, numbers: Sequence[TurnId]) -> None:
         """Write the Markdown files of some turns; raises OSError, and the outbox tries again."""
         rows = await self._database.read(lambda c: [row for turn in numbers for row in episodic.load_turn(c, turn)])
+        await self._write_twins(rows, numbers)
+
+    async def publish_taken(self, taken: Sequence[Taken]) -> None:
+        """Do as `publish_twins` does for turns just taken, whose rows are at hand."""
+        numbers = [each.turn for each in taken if each.turn is not None and each.rows]
+        if numbers:
+            await self._write_twins([row for each in taken for row in each.rows], numbers)
+
+    async def _write_twins(self, rows: Sequence[EpisodicRow], numbers: Sequence[TurnId]) -> None:
         written = [
             Twin(
                 session_id=row.session_id,
@@ -177,7 +191,7 @@ class TurnHook:
         ]
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._files, lambda: self._twins.write(*written))
-        await self._database.write(lambda c: [outbox.finish(c, turn, outbox.TWIN) for turn in numbers])
+        await self._database.write(lambda c: outbox.finish_all(c, numbers, outbox.TWIN))
 
     async def remember(self, turn: TurnId, *, also: Callable[[Connection, Remembered], object]) -> Remembered | None:
         """Vectors, segment and pending lines of an indexed turn, in one transaction; None if done before.
@@ -260,16 +274,21 @@ class TurnHook:
 
 def _put_rows(c: Connection, finished: Finished, texts: Redacted) -> tuple[EpisodicRow, ...]:
     """Write the index rows of a turn; FTS5 follows by trigger."""
-    times = stamp_turn(finished.arrived, finished.reply_end or finished.arrived)
+    t = _stamp(finished, texts)
     return episodic.put_turn(
         c,
         finished.session_id,
         finished.turn,
-        user=texts.user,
-        user_ts=times.user_ts,
-        reply=texts.reply,
-        reply_ts=times.assistant_ts,
+        user=t.user,
+        user_ts=t.user_ts,
+        reply=t.reply,
+        reply_ts=t.reply_ts,
     )
+
+
+def _stamp(finished: Finished, texts: Redacted) -> Texts:
+    times = stamp_turn(finished.arrived, finished.reply_end or finished.arrived)
+    return Texts(user=texts.user, user_ts=times.user_ts, reply=texts.reply, reply_ts=times.assistant_ts)
 
 
 def _as_finished(said: Turn) -> Finished:
@@ -290,13 +309,19 @@ def _load_situation(c: Connection, turn: TurnId) -> Situation | None:
     standing = conversations.load_standing(c, rows[0].session_id)
     if said is None or standing is None:
         return None
-    return _read_situation(c, _as_finished(said), rows, standing)
+    recent = episodic.load_recent(c, said.session_id, before=turn, limit=READ_BACK)
+    return _read_situation(c, _as_finished(said), rows, standing, recent)
 
 
-def _read_situation(c: Connection, finished: Finished, rows: tuple[EpisodicRow, ...], standing: Standing) -> Situation:
-    """Read what else the decisions about an indexed turn rest on."""
+def _read_situation(
+    c: Connection,
+    finished: Finished,
+    rows: tuple[EpisodicRow, ...],
+    standing: Standing,
+    recent: Sequence[Neighbour],
+) -> Situation:
+    """Read what else the decisions about an indexed turn rest on; `recent` are the messages before it."""
     session_id, turn = finished.session_id, finished.turn
-    recent = episodic.load_recent(c, session_id, before=turn, limit=2 * RECENT_USER_TEXTS)
     return Situation(
         session_id=session_id,
         turn=turn,
@@ -304,8 +329,8 @@ def _read_situation(c: Connection, finished: Finished, rows: tuple[EpisodicRow, 
         arrived=finished.arrived,
         reply_end=finished.reply_end,
         open_segment=segments.get_open(c, session_id),
-        recent_texts=tuple(text for _, text in recent[-RECENT_TEXTS:]),
-        recent_user_texts=tuple(text for role, text in recent if role is Role.USER)[-RECENT_USER_TEXTS:],
+        recent_texts=tuple(said.text for said in recent[-RECENT_TEXTS:]),
+        recent_user_texts=tuple(said.text for said in recent if said.role is Role.USER)[-RECENT_USER_TEXTS:],
         version=memory_versions.get(c, session_id),
         pending=memory_versions.load_pending(c, session_id),
         standing=standing,

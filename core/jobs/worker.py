@@ -17,7 +17,7 @@ from core.jobs.turn_hook import Prepared, Remembered, Taken, TurnHook
 from core.locks import is_running
 from core.model import BoundaryReason, Role, SaidTurn, SessionId, TurnId
 from core.sessions.commit import Committer
-from core.storage import episodic, outbox, queue, segments, turns
+from core.storage import conversations, episodic, outbox, queue, segments, turns
 from core.storage.database import Connection, Database
 from core.storage.outbox import OutboxRow
 from core.storage.queue import Job
@@ -216,6 +216,7 @@ class Worker:
     ) -> list[Taken]:
         """Take turns until one makes a commit due; runs on the database thread."""
         taken: list[Taken] = []
+        conversations.ensure(c, session_id, at=waiting[0].said.user_at)
         for prepared in waiting:
             if stop.is_set():
                 break
@@ -226,11 +227,11 @@ class Worker:
 
     async def publish_twins(self, taken: Sequence[Taken]) -> None:
         """Publish the twins of turns that were taken; a failure gives them back to the outbox."""
-        numbers = [each.turn for each in taken if each.turn is not None]
         try:
-            await self._hook.publish_twins(numbers)
+            await self._hook.publish_taken(taken)
         except OSError as error:
             self._report(outbox.TWIN, describe(error))
+            numbers = [each.turn for each in taken if each.turn is not None]
             await self._database.write(lambda c: outbox.release_turns(c, numbers, self._owner))
 
     async def retry_failed(self) -> None:

@@ -41,9 +41,12 @@ def begin_turn(c: Connection, session_id: SessionId, text: str, *, at: float) ->
     return _stored(c, user), _stored(c, reply)
 
 
-def record_turn(c: Connection, session_id: SessionId, said: SaidTurn) -> TurnId | None:
-    """Store a finished turn of a transcript, waiting for the hook; None if it is there already."""
-    turn = turns.add_turn(c, session_id, source_key=said.source_key, waiting=True)
+def record_turn(c: Connection, session_id: SessionId, said: SaidTurn, *, claimed: bool = False) -> TurnId | None:
+    """Store a finished turn of a transcript; None if it is there already.
+
+    It waits for the hook, unless the caller has `claimed` it and runs the hook in the same transaction.
+    """
+    turn = turns.add_turn(c, session_id, source_key=said.source_key, hook="done" if claimed else "pending")
     if turn is None:
         return None
     turns.add_message(

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from core.model import Conversation, SessionId
+from core.model import Conversation, SessionId, TurnId
+from core.storage import turns
 from core.storage.database import Connection, Row
 
 # `+`: the index of unfinished messages holds a row or none, that of the session's messages thousands
@@ -57,6 +58,31 @@ def load_standing(c: Connection, session_id: SessionId) -> Standing | None:
         (
             Standing(remember=bool(remember), language=language, title=title, pending_tokens=pending, live_tokens=live)
             for remember, language, title, pending, live in rows
+        ),
+        None,
+    )
+
+
+def count_turn(c: Connection, session_id: SessionId, turn: TurnId, *, keep: int) -> Standing | None:
+    """Count the tokens of a new turn of finished messages, `keep` messages being the window; return the standing.
+
+    The counters come out as rebuilding them from all live messages would have them (working-memory.md section
+    19), but only the window is read. None if the conversation was deleted.
+    """
+    rows = c.execute(
+        "UPDATE conversations AS v SET live_tokens = live_tokens + own.tokens,"
+        " pending_tokens = live_tokens + own.tokens - ("
+        "  SELECT coalesce(sum(tokens), 0) FROM (SELECT tokens FROM messages WHERE session_id = v.session_id"
+        f"   AND archive IS NULL AND {turns.IS_LIVE} ORDER BY turn DESC, role LIMIT ?))"
+        f" FROM (SELECT coalesce(sum(tokens), 0) AS tokens FROM messages WHERE turn = ? AND {turns.IS_LIVE}) AS own"
+        " WHERE v.session_id = ? RETURNING remember, language, title, pending_tokens, live_tokens, deleted_at",
+        (keep, turn, session_id),
+    )
+    return next(
+        (
+            Standing(remember=bool(remember), language=language, title=title, pending_tokens=pending, live_tokens=live)
+            for remember, language, title, pending, live, deleted_at in list(rows)
+            if deleted_at is None
         ),
         None,
     )

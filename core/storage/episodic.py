@@ -5,6 +5,7 @@ Everything in here has passed the redactor; the transcript itself is in `turns`.
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from core.model import Role, SessionId, TurnId
 from core.storage.database import Connection
@@ -25,8 +26,28 @@ class EpisodicRow:
     content: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """What is indexed of a turn; `reply` is "" where there is none. Times in s."""
+
+    user: str
+    user_ts: float
+    reply: str
+    reply_ts: float
+
+
+class Neighbour(NamedTuple):
+    """A message as those beside it see it."""
+
+    id: int
+    role: Role
+    text: str
+
+
 def pair_cjk(text: str) -> str:
     """Return the overlapping pairs of each CJK run and the run's last character, blank-separated."""
+    if text.isascii():
+        return ""
     pieces: list[str] = []
     for run in _CJK_RUN.findall(text):
         pieces += [run[i : i + 2] for i in range(len(run) - 1)]
@@ -37,22 +58,36 @@ def pair_cjk(text: str) -> str:
 def put_turn(
     c: Connection, session_id: SessionId, turn: TurnId, *, user: str, user_ts: float, reply: str, reply_ts: float
 ) -> tuple[EpisodicRow, ...]:
-    """Insert or replace the rows of a turn (no reply row for ""); neighbours' columns follow. Times in s.
-
-    Both are written at once, so that each row passes through the index once.
-    """
-    before = c.execute(
-        "SELECT id, content FROM episodic WHERE session_id = ? AND turn < ? ORDER BY turn DESC, role LIMIT 1",
-        (session_id, turn),
-    ).fetchone()
+    """Insert or replace the rows of a turn (no reply row for ""); neighbours' columns follow. Times in s."""
+    before = load_recent(c, session_id, before=turn, limit=1)
     after = c.execute(
         "SELECT id, content FROM episodic WHERE session_id = ? AND turn > ? ORDER BY turn, role DESC LIMIT 1",
         (session_id, turn),
     ).fetchone()
-    following = after[1] if after else ""
-    rows = [(Role.USER, user_ts, user, before[1] if before else "", reply or following)]
+    texts = Texts(user=user, user_ts=user_ts, reply=reply, reply_ts=reply_ts)
+    put = append_turn(c, session_id, turn, texts, before=before[-1] if before else None, following=after and after[1])
+    if after:
+        c.execute("UPDATE episodic SET prev = ? WHERE id = ?", (reply or user, after[0]))
+    return put
+
+
+def append_turn(
+    c: Connection,
+    session_id: SessionId,
+    turn: TurnId,
+    texts: Texts,
+    *,
+    before: Neighbour | None,
+    following: str | None = None,
+) -> tuple[EpisodicRow, ...]:
+    """Insert the rows of a turn behind the conversation's newest one, `before`, whose column follows.
+
+    Both rows are written at once, so that each passes through the index once.
+    """
+    user, reply, following = texts.user, texts.reply, following or ""
+    rows = [(Role.USER, texts.user_ts, user, before.text if before else "", reply or following)]
     if reply:
-        rows.append((Role.ASSISTANT, reply_ts, reply, user, following))
+        rows.append((Role.ASSISTANT, texts.reply_ts, reply, user, following))
     ids = c.executemany(
         "INSERT INTO episodic(turn, session_id, role, ts, content, cjk, prev, next) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT(turn, role) DO UPDATE SET ts = excluded.ts, content = excluded.content, cjk = excluded.cjk,"
@@ -64,9 +99,7 @@ def put_turn(
         for (i,), (role, ts, text, _, _) in zip(ids, rows, strict=True)
     )
     if before:
-        c.execute("UPDATE episodic SET next = ? WHERE id = ?", (user, before[0]))
-    if after:
-        c.execute("UPDATE episodic SET prev = ? WHERE id = ?", (reply or user, after[0]))
+        c.execute("UPDATE episodic SET next = ? WHERE id = ?", (user, before.id))
     return put
 
 
@@ -82,13 +115,13 @@ def load_turn(c: Connection, turn: TurnId) -> tuple[EpisodicRow, ...]:
     )
 
 
-def load_recent(c: Connection, session_id: SessionId, *, before: TurnId, limit: int) -> tuple[tuple[Role, str], ...]:
-    """Return (role, text) of the last rows before a turn, oldest first."""
+def load_recent(c: Connection, session_id: SessionId, *, before: TurnId, limit: int) -> tuple[Neighbour, ...]:
+    """Return the last rows before a turn, oldest first."""
     rows = c.execute(
-        "SELECT role, content FROM episodic WHERE session_id = ? AND turn < ? ORDER BY turn DESC, role LIMIT ?",
+        "SELECT id, role, content FROM episodic WHERE session_id = ? AND turn < ? ORDER BY turn DESC, role LIMIT ?",
         (session_id, before, limit),
     )
-    return tuple((Role(role), content) for role, content in rows)[::-1]
+    return tuple(Neighbour(i, Role(role), text) for i, role, text in rows)[::-1]
 
 
 def load_user_texts(c: Connection, session_id: SessionId, *, first: TurnId, last: TurnId) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ step, so each step is done at least once, in turn order within a conversation, a
 exactly once.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from core.model import SessionId, TurnId
@@ -92,6 +92,11 @@ def release(c: Connection, is_gone: Callable[[str], bool]) -> None:
 def finish(c: Connection, turn: TurnId, step: str) -> bool:
     """Take a step off the list; False if it was done already."""
     return bool(list(c.execute("DELETE FROM outbox WHERE turn = ? AND step = ? RETURNING 1", (turn, step))))
+
+
+def finish_all(c: Connection, turns: Iterable[TurnId], step: str) -> None:
+    """Take a step of some turns off the list."""
+    c.executemany("DELETE FROM outbox WHERE turn = ? AND step = ?", [(turn, step) for turn in turns])
 
 
 def postpone(c: Connection, row: OutboxRow, *, error: str, now: float) -> None:
