@@ -1,7 +1,7 @@
 """Joins one open engine to one window: a presenter for each pane, signals to slots, notices to presenters."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSettings, QTimer, QUrl, Slot
@@ -11,12 +11,13 @@ from app.presenters.chat import ChatPresenter
 from app.presenters.conversations import ConversationsPresenter
 from app.presenters.files import FilesPresenter
 from app.presenters.memory import MemoryPresenter
+from app.presenters.profile import ProfilePresenter
 from app.presenters.segments import SegmentsPresenter
 from app.presenters.status import StatusPresenter
 from app.rendering.display import one_line
 from app.windows.main_window import MainWindow
 from core.changes import Changes
-from core.model import Conversation, ModelStatus, SessionId, TurnId
+from core.model import Conversation, ModelStatus, Role, SessionId, TurnId
 
 if TYPE_CHECKING:
     from core.engine import Engine
@@ -27,8 +28,9 @@ TICK_MS = 30_000  # "2 min ago" grows old
 class ListPane:
     """The conversation list with its toast, as the presenter sees them."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: MainWindow, offer: Callable[[str], None]) -> None:
         self._window = window
+        self._offer = offer
 
     def show_conversations(self, conversations: Sequence[Conversation], selected: SessionId | None) -> None:
         self._window.sidebar.show_conversations(conversations, selected, time.time())
@@ -40,7 +42,7 @@ class ListPane:
         title = one_line(titles[-1], 40)
         one = f"“{title}” deleted." if title else "Conversation deleted."
         text = one if len(session_ids) == 1 else f"{len(session_ids)} conversations deleted."
-        self._window.toast.show_text(text, undo=True)
+        self._offer(text)
 
 
 class StatusPane:
@@ -69,12 +71,18 @@ class Desk(QObject):
         self._state = state
         self.engine = engine
         report = window.toast.show_text
-        self.list = ConversationsPresenter(engine, ListPane(window), report=report, on_open=self._on_open)
+        self.list = ConversationsPresenter(
+            engine, ListPane(window, self._offer_undo_of_list), report=report, on_open=self._on_open
+        )
         self.chat = ChatPresenter(engine, window.chat, report=report, create=self.list.create)
-        self.memory = MemoryPresenter(engine.memory, window.memory, report=report, clock=time.time)
-        self.segments = SegmentsPresenter(engine, window.segments, report=report, clock=time.time)
+        self.memory = MemoryPresenter(
+            engine.memory, window.memory, report=report, offer_undo=self._offer_undo_of_memory, clock=time.time
+        )
+        self.segments = SegmentsPresenter(engine.segments, window.segments, report=report, clock=time.time)
         self.files = FilesPresenter(engine.files, window.files, report=report, clock=time.time)
+        self.profile = ProfilePresenter(engine.profile, window.profile, report=report, clock=time.time)
         self.status = StatusPresenter(engine, StatusPane(window))
+        self._toast_undo: Callable[[], None] = self.list.undo_delete  # what the toast on screen takes back
         self._unsubscribe = engine.subscribe(self._on_changes)
         self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self.memory.tick)
@@ -95,7 +103,7 @@ class Desk(QObject):
         if self.list.selected is not None:
             self._state.setValue("conversation", self.list.selected)
             self._state.sync()
-        for presenter in (self.files, self.segments, self.memory, self.chat, self.list):
+        for presenter in (self.profile, self.files, self.segments, self.memory, self.chat, self.list):
             await presenter.aclose()
 
     def _join(self) -> None:
@@ -106,7 +114,7 @@ class Desk(QObject):
         sidebar.rename_requested.connect(self.list.rename)
         sidebar.pin_requested.connect(self.list.pin)
         sidebar.delete_requested.connect(self.list.delete)
-        window.toast.undo_requested.connect(self.list.undo_delete)
+        window.toast.undo_requested.connect(self._undo_from_toast)
         window.toast.gone.connect(self.list.forget_undo)
         chat.send_requested.connect(self.chat.send)
         chat.stop_requested.connect(self.chat.stop)
@@ -121,15 +129,37 @@ class Desk(QObject):
         menus.open_folder_requested.connect(self._open_folder)
         for signal in (window.memory.update_requested, menus.update_memory_requested):
             signal.connect(self.memory.update_now)
-        window.memory.version_chosen.connect(self.memory.choose_version)
-        window.memory.turn_requested.connect(self._jump)
+        self._join_memory()
         window.segments.turn_requested.connect(self._jump)
         window.files.undo_requested.connect(self.files.undo)
         window.files.changed_outside.connect(self.files.refresh)
         window.files.copy_requested.connect(self._copy)
         window.files.link_activated.connect(self._open_link)
+        window.profile.turn_requested.connect(self._jump_to)
+        window.profile.confirm_requested.connect(self.profile.confirm)
+        window.profile.pin_requested.connect(self.profile.pin)
+        window.profile.correct_requested.connect(self.profile.correct)
+        window.profile.choose_requested.connect(self.profile.choose)
+        window.profile.ask_forget_requested.connect(self.profile.ask_to_forget)
+        window.profile.forget_requested.connect(self.profile.forget)
+        window.profile.keep_requested.connect(self.profile.keep)
+        window.profile.undo_requested.connect(self.profile.undo)
         window.inspector.tab_changed.connect(self._on_tab)
         self._on_tab(window.inspector.current())
+
+    def _join_memory(self) -> None:
+        tab = self._window.memory
+        tab.version_chosen.connect(self.memory.choose_version)
+        tab.restore_requested.connect(self.memory.restore)
+        tab.difference_requested.connect(self.memory.show_difference)
+        tab.acted.connect(self.memory.act)
+        tab.undo_requested.connect(self.memory.undo)
+        tab.redo_requested.connect(self.memory.redo)
+        tab.turn_requested.connect(self._jump)
+        tab.copy_requested.connect(self._copy)
+        self._window.chat.remember_message_requested.connect(self.memory.remember)
+        self._window.menus.remember_requested.connect(self._remember_last)
+        self._window.menus.undo_memory_requested.connect(self.memory.undo)
 
     def _on_open(self, conversation: Conversation | None) -> None:
         for pane in (self.chat, self.memory, self.segments, self.status):
@@ -139,7 +169,7 @@ class Desk(QObject):
         )
 
     def _on_changes(self, changes: Changes) -> None:
-        for pane in (self.list, self.chat, self.memory, self.segments, self.files, self.status):
+        for pane in (self.list, self.chat, self.memory, self.segments, self.files, self.profile, self.status):
             pane.on_changes(changes)
 
     @Slot(str)
@@ -147,11 +177,31 @@ class Desk(QObject):
         self.memory.set_visible(name == "Memory")
         self.segments.set_visible(name == "Segments")
         self.files.set_visible(name == "Files")
+        self.profile.set_visible(name == "Profile")
 
     @Slot()
     def _new(self) -> None:
         self.list.new()
         self._window.chat.composer.entry.setFocus()
+
+    def _offer_undo_of_list(self, text: str) -> None:
+        self._toast_undo = self.list.undo_delete
+        self._window.toast.show_text(text, undo=True)
+
+    def _offer_undo_of_memory(self, text: str) -> None:
+        self.list.forget_undo()  # the toast has one Undo, of what it says
+        self._toast_undo = self.memory.undo
+        self._window.toast.show_text(text, undo=True)
+
+    @Slot()
+    def _undo_from_toast(self) -> None:
+        self._toast_undo()
+
+    @Slot()
+    def _remember_last(self) -> None:
+        asked = [v.message for v in self._window.chat.transcript.message_views() if v.message.role is Role.USER]
+        if asked:
+            self.memory.remember(asked[-1])
 
     @Slot()
     def _undo_delete(self) -> None:
@@ -167,6 +217,12 @@ class Desk(QObject):
 
     @Slot(int)
     def _jump(self, turn: int) -> None:
+        self.chat.jump_to(TurnId(turn))
+
+    @Slot(str, int)
+    def _jump_to(self, session_id: str, turn: int) -> None:
+        """Go to a turn of any conversation."""
+        self.list.open(SessionId(session_id))
         self.chat.jump_to(TurnId(turn))
 
     @Slot(str)

@@ -22,6 +22,7 @@ REASONS = {
     BoundaryReason.DRIFT: "the topic drifted",
     BoundaryReason.LEXICAL_DRIFT: "the words changed",
     BoundaryReason.FLUSH: "the conversation rested",
+    BoundaryReason.HAND: "you divided it there",
 }
 
 
@@ -30,7 +31,7 @@ async def print_memory(engine: Engine, console: Console) -> None:
     for conversation in await engine.list_conversations():
         memory = await engine.memory.load(conversation.id)
         console.print(Panel(_describe_memory(memory), title=escape(conversation.title), subtitle=_count(conversation)))
-        for segment in await engine.load_segments(conversation.id):
+        for segment in await engine.segments.load(conversation.id):
             console.print(_describe_segment(segment))
         console.print()
     for file in await engine.files.load():

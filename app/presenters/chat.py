@@ -42,6 +42,12 @@ class ChatView(Protocol):
     def jump_to(self, turn: TurnId, /) -> None: ...
 
 
+class SegmentsReader(Protocol):
+    """Where one segment ends and the next begins."""
+
+    async def load(self, session_id: SessionId) -> tuple[Segment, ...]: ...
+
+
 class ChatEngine(Protocol):
     """The slice of the engine that the chat needs."""
 
@@ -50,7 +56,8 @@ class ChatEngine(Protocol):
     async def load_messages(
         self, session_id: SessionId, *, before: TurnId | None = None, limit_turns: int = 40
     ) -> tuple[Message, ...]: ...
-    async def load_segments(self, session_id: SessionId) -> tuple[Segment, ...]: ...
+    @property
+    def segments(self) -> SegmentsReader: ...
     async def send(self, session_id: SessionId, text: str) -> tuple[Message, Message]: ...
     async def stop_reply(self, session_id: SessionId) -> None: ...
     async def set_remember(self, session_id: SessionId, remember: bool) -> None: ...
@@ -193,7 +200,7 @@ class ChatPresenter:
     async def _reload_segments(self) -> None:
         if (session := self._session) is None:
             return
-        segments = await self._engine.load_segments(session)
+        segments = await self._engine.segments.load(session)
         if session == self._session:
             words = {s.first_turn: boundary(s) for s in segments if s.opened_by is not None}
             self._view.set_separators({turn: f"new segment: {why}" for turn, why in words.items()})

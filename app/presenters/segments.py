@@ -17,7 +17,7 @@ class SegmentsView(Protocol):
 class SegmentsEngine(Protocol):
     """The slice of the engine that the tab needs."""
 
-    async def load_segments(self, session_id: SessionId) -> tuple[Segment, ...]: ...
+    async def load(self, session_id: SessionId) -> tuple[Segment, ...]: ...
 
 
 class SegmentsPresenter:
@@ -57,6 +57,6 @@ class SegmentsPresenter:
     async def _reload(self) -> None:
         if (session := self._session) is None:
             return
-        segments = await self._engine.load_segments(session)
+        segments = await self._engine.load(session)
         if session == self._session:
             self._view.show_segments(tuple(reversed(segments)), self._clock())

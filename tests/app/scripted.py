@@ -13,6 +13,7 @@ from core.errors import CoreError, NotFoundError
 from core.model import (
     Conversation,
     EngineStatus,
+    ForgetPreview,
     MemoryDiff,
     MemoryFile,
     MemorySection,
@@ -22,10 +23,14 @@ from core.model import (
     MessageStatus,
     ModelPhase,
     ModelStatus,
+    Profile,
     Role,
     Section,
     Segment,
+    SegmentId,
     SessionId,
+    TreeItem,
+    TreeView,
     TurnId,
     WorkingMemory,
 )
@@ -52,6 +57,55 @@ class ScriptedFiles:
         self._engine.maybe_fail()
         self._engine.undone.append(change_id)
         return ""
+
+
+class ScriptedProfile:
+    """`engine.profile`: the facets that a test put there; notes what it was asked for."""
+
+    def __init__(self, engine: "ScriptedEngine") -> None:
+        self._engine = engine
+        self.held = Profile()
+        self.asked: list[tuple[object, ...]] = []
+        self.preview = ForgetPreview(facet_ids=(), texts=(), events=0, recaps=0, lines=())
+
+    async def load(self) -> Profile:
+        self._engine.maybe_fail()
+        return self.held
+
+    async def confirm(self, facet_id: str) -> None:
+        self._note("confirm", facet_id)
+
+    async def pin(self, facet_id: str, pinned: bool) -> None:
+        self._note("pin", facet_id, pinned)
+
+    async def correct(self, facet_id: str, text: str) -> None:
+        self._note("correct", facet_id, text)
+
+    async def choose(self, facet_id: str, conflict_id: int) -> None:
+        self._note("choose", facet_id, conflict_id)
+
+    async def preview_forget(self, facet_ids: Sequence[str]) -> ForgetPreview:
+        return replace(self.preview, facet_ids=tuple(facet_ids))
+
+    async def forget(self, facet_ids: Sequence[str]) -> None:
+        gone = set(facet_ids)
+        left = tuple(f for f in self.held.facets if f.id not in gone)
+        self.held = replace(self.held, facets=left, to_forget=None, undo="Forgot it")
+        self._note("forget", *facet_ids)
+
+    async def dismiss_forget(self) -> None:
+        self.held = replace(self.held, to_forget=None)
+        self._note("keep")
+
+    async def undo(self) -> str:
+        words = self.held.undo
+        self._note("undo")
+        return words
+
+    def _note(self, *asked: object) -> None:
+        self._engine.maybe_fail()
+        self.asked.append(asked)
+        self._engine.publish(Changes(profile=True))
 
 
 class ScriptedMemory:
@@ -134,6 +188,63 @@ class ScriptedMemory:
         return f"you asked to {asked[0]}"
 
 
+class ScriptedSegments:
+    """`engine.segments`: what a test put there, and what was asked for."""
+
+    def __init__(self, engine: "ScriptedEngine") -> None:
+        self._engine = engine
+        self.held: dict[SessionId, tuple[Segment, ...]] = {}
+        self.asked: list[tuple[object, ...]] = []
+        self.turns: tuple[tuple[TurnId, str], ...] = ()
+        self.answer = ""  # what `recap_again` and `undo` have to say
+
+    async def load(self, session_id: SessionId) -> tuple[Segment, ...]:
+        self._engine.maybe_fail()
+        return self.held.get(session_id, ())
+
+    async def list_turns(self, segment_id: SegmentId) -> tuple[tuple[TurnId, str], ...]:
+        return self.turns
+
+    async def recap_again(self, segment_id: SegmentId) -> str:
+        self._note("recap_again", segment_id)
+        return self.answer
+
+    async def merge(self, segment_id: SegmentId) -> int:
+        return self._note("merge", segment_id)
+
+    async def split(self, segment_id: SegmentId, turn: TurnId) -> int:
+        return self._note("split", segment_id, turn)
+
+    async def rename(self, segment_id: SegmentId, title: str) -> int:
+        return self._note("rename", segment_id, title)
+
+    async def undo(self, edit_id: int) -> str:
+        self._note("undo", edit_id)
+        return self.answer
+
+    def show(self, session_id: SessionId | None) -> None:
+        self.asked.append(("show", session_id))
+
+    def _note(self, *asked: object) -> int:
+        self._engine.maybe_fail()
+        self.asked.append(asked)
+        return len(self.asked)
+
+
+class ScriptedTree:
+    """`engine.tree`: the top of each view and what lies below."""
+
+    def __init__(self) -> None:
+        self.top: dict[TreeView, tuple[TreeItem, ...]] = {}
+        self.below: dict[str, tuple[TreeItem, ...]] = {}
+
+    async def load(self, view: TreeView) -> tuple[TreeItem, ...]:
+        return self.top.get(view, ())
+
+    async def open(self, ref: str) -> tuple[TreeItem, ...]:
+        return self.below.get(ref, ())
+
+
 class ScriptedEngine:
     """Everything a presenter may ask of the engine; tests set what it holds and how it fails."""
 
@@ -143,7 +254,8 @@ class ScriptedEngine:
         self.conversations: dict[SessionId, Conversation] = {}
         self.deleted: dict[SessionId, Conversation] = {}
         self.messages: dict[SessionId, list[Message]] = {}
-        self.segments: dict[SessionId, tuple[Segment, ...]] = {}
+        self.segments = ScriptedSegments(self)
+        self.tree = ScriptedTree()
         self.memories: dict[SessionId, list[WorkingMemory]] = {}
         self.files = ScriptedFiles(self)
         self.memory = ScriptedMemory(self)
@@ -247,9 +359,6 @@ class ScriptedEngine:
 
     async def stop_reply(self, session_id: SessionId) -> None:
         self.stopped.append(session_id)
-
-    async def load_segments(self, session_id: SessionId) -> tuple[Segment, ...]:
-        return self.segments.get(session_id, ())
 
     async def load_draft(self, session_id: SessionId) -> str:
         return self.drafts.get(session_id, "")

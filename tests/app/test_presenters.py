@@ -432,7 +432,7 @@ def test_separators_say_why_a_segment_began():
             started_at=0, ended_at=1, is_open=False, opened_by=None, gap_s=None, title="", summary="",
         )  # fmt: skip
         second = replace(first, first_turn=turn, opened_by=BoundaryReason.TIME_GAP, gap_s=840.0)
-        setup.engine.segments[session] = (first, second)
+        setup.engine.segments.held[session] = (first, second)
         await setup.start()
         assert setup.screen.separators == {turn: "new segment: 14 minutes of silence"}
 
@@ -549,8 +549,8 @@ def test_segments_are_shown_newest_first():
             id=SegmentId("1"), session_id=conversation.id, first_turn=TurnId(1), last_turn=TurnId(2), turn_count=2,
             started_at=0, ended_at=None, is_open=False, opened_by=None, gap_s=None, title="", summary="",
         )  # fmt: skip
-        engine.segments[conversation.id] = (segment, replace(segment, id=SegmentId("2")))
-        presenter = SegmentsPresenter(engine, screen, report=screen.report, clock=lambda: 0.0)
+        engine.segments.held[conversation.id] = (segment, replace(segment, id=SegmentId("2")))
+        presenter = SegmentsPresenter(engine.segments, screen, report=screen.report, clock=lambda: 0.0)
         presenter.show(conversation)
         presenter.set_visible(True)
         await settle()

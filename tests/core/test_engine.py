@@ -106,7 +106,7 @@ def test_temporary_conversations_leave_no_trace_in_memory(tmp_path):
             await engine.memory.commit(chat.id)
             memory = await engine.memory.load(chat.id)
             assert not any(part.lines for part in memory.sections)
-            assert await engine.load_segments(chat.id) == ()
+            assert await engine.segments.load(chat.id) == ()
         found = [p for p in tmp_path.rglob("*") if p.is_file() and "keepsake.db" not in p.name]
         assert not any(b"canaryfruit" in p.read_bytes() for p in found)
 
@@ -123,7 +123,7 @@ def test_secrets_stay_in_the_transcript_only(tmp_path):
             await engine.memory.commit(chat.id)
             messages = await engine.load_messages(chat.id)
             assert secret in messages[0].text
-            shown = repr(await engine.memory.load(chat.id)) + repr(await engine.load_segments(chat.id))
+            shown = repr(await engine.memory.load(chat.id)) + repr(await engine.segments.load(chat.id))
             assert secret not in shown
         for path in tmp_path.rglob("*"):
             if path.is_file() and "keepsake.db" not in path.name:

@@ -134,7 +134,7 @@ def fill(engine: ScriptedEngine) -> None:
         title="Runbook for the cutover", summary="The four stages were listed and the lag check was written.",
         similarities=(0.91, 0.9, 0.88, 0.92, 0.86, 0.71),
     )  # fmt: skip
-    engine.segments[session] = (
+    engine.segments.held[session] = (
         base,
         replace(
             base, id=SegmentId("b"), first_turn=turn, last_turn=turn, started_at=now - 1_700, ended_at=None,

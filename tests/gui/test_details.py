@@ -470,7 +470,7 @@ def test_a_segment_without_a_topic_is_named_by_its_words(stage, on_qt_loop, summ
 
     async def check():
         stage.engine.add("talk", id="a")
-        stage.engine.segments[A] = (segment,)
+        stage.engine.segments.held[A] = (segment,)
         async with stage.playing() as window:
             window.show_tab("Segments")
             await until(lambda: window.segments._cards)

@@ -57,7 +57,10 @@ def run_replay(folder: Path, transcript: Path, *, stop_at: int | None = None) ->
         engine = Engine(DataFolder(folder), NO_VECTORS, exclusive=False, clock=clock)
         await engine.open()
         try:
-            return await engine.replay(transcript, progress=lambda _: None, stop=stop)
+            done = await engine.replay(transcript, progress=lambda _: None, stop=stop)
+            if not stop.is_set():
+                await engine.wait_idle()  # what closed segments still need
+            return done
         finally:
             await engine.aclose()
 
@@ -86,7 +89,7 @@ def look(folder: Path) -> Held:
         try:
             (conversation,) = await engine.list_conversations()
             messages = await engine.load_messages(conversation.id, limit_turns=10_000)
-            parts = await engine.load_segments(conversation.id)
+            parts = await engine.segments.load(conversation.id)
             memory = await engine.memory.load(conversation.id)
         finally:
             await engine.aclose()

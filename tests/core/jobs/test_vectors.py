@@ -21,7 +21,7 @@ def test_each_turn_is_embedded_once_and_both_its_messages_have_a_vector(tmp_path
         await engine.open()
         try:
             result = await engine.replay(transcript, progress=lambda _: None, stop=asyncio.Event())
-            segments = await engine.load_segments(result.session_ids[0])
+            segments = await engine.segments.load(result.session_ids[0])
             return engine.backroom.embedder.passes, [value for part in segments for value in part.similarities]
         finally:
             await engine.aclose()

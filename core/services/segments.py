@@ -1,0 +1,202 @@
+"""Segments of a conversation: shown, summed up again, merged, split and renamed, each change with its way back."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from core.archivist.summaries import summarise
+from core.archivist.topics import name_topic
+from core.changes import Changes
+from core.errors import NotFoundError
+from core.model import BoundaryReason, Segment, SegmentId, SessionId, TurnId
+from core.services.ground import Ground
+from core.storage import conversations, episodic, queue, recaps, segment_edits, segments
+from core.storage.database import Connection
+from core.storage.segment_edits import Named
+from core.storage.segments import SegmentRow
+
+LEFT_S = 10 * 60.0  # a conversation left for so long is closed (archivist.md section 6)
+MAX_TITLE_CHARACTERS = 120
+GONE = "That segment is no longer there."
+
+
+class SegmentsService:
+    """What the Segments tab and `keepsake-jobs recap` offer."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._shown: SessionId | None = None
+        self._left: dict[SessionId, float] = {}  # when a conversation was switched away from, in s
+
+    async def load(self, session_id: SessionId) -> tuple[Segment, ...]:
+        """Return a conversation's segments in order; the open one is named by what was said so far."""
+        found, states = await self._ground.database.read(
+            lambda c: (segments.load_all(c, session_id), recaps.load_states(c, session_id))
+        )
+        shown = [replace(segment, recap=states.get(segment.id)) for segment in found]
+        for i, segment in enumerate(shown[1:], start=1):
+            if segment.opened_by is None:  # the one before was closed for it had rested
+                shown[i] = replace(segment, opened_by=BoundaryReason.FLUSH)
+        if shown and shown[-1].is_open:
+            shown[-1] = await self._name_open(shown[-1])
+        return tuple(shown)
+
+    async def recap_again(self, segment_id: SegmentId) -> str:
+        """Sum a segment up again now; returns why there is still no recap, "" when there is one."""
+        return await self._ground.backroom().finishing.recaps.again(segment_id)
+
+    async def rolling_recap(self, session_id: SessionId) -> str | None:
+        """Sum up what is open; writes nothing, None without a usable recap (never a placeholder)."""
+        return await self._ground.backroom().finishing.recaps.roll(session_id)
+
+    async def retry_recaps(self) -> int:
+        """Give every placeholder another try; returns how many are waiting for one."""
+
+        def ask(c: Connection) -> int:
+            pending = recaps.load_pending(c)
+            for stretch in pending:
+                recaps.add_step(c, "recap", stretch, at=self._ground.clock(), retry=True)
+            return len(pending)
+
+        waiting = await self._ground.database.write(ask)
+        self._ground.backroom().worker.wake()
+        return waiting
+
+    # -- by hand -------------------------------------------------------------------------------
+
+    async def merge(self, segment_id: SegmentId) -> int:
+        """Join a segment with the one before it; returns the change's number for `undo`."""
+        later = await self._get(segment_id)
+        before = await self._ground.database.read(lambda c: segment_edits.find_before(c, segment_id))
+        if before is None:
+            raise NotFoundError("There is no segment before this one. Nothing was changed.")
+        earlier = await self._get(before)
+        named = await self._name(later.session_id, earlier.first_turn, later.last_turn)
+
+        def write(c: Connection) -> int:
+            if segments.get(c, earlier.id) is None or segments.get(c, later.id) is None:
+                raise NotFoundError(GONE)
+            return segment_edits.merge(c, earlier.id, later.id, named, at=self._ground.clock())
+
+        return await self._edit(later.session_id, write)
+
+    async def split(self, segment_id: SegmentId, turn: TurnId) -> int:
+        """Let a new segment begin at one of a segment's turns but its first; returns the change's number."""
+        whole = await self._get(segment_id)
+        if not whole.first_turn < turn <= whole.last_turn:
+            raise NotFoundError("A segment can be split at any of its turns but the first. Nothing was changed.")
+        head = await self._name(whole.session_id, whole.first_turn, TurnId(turn - 1))
+        tail = await self._name(whole.session_id, turn, whole.last_turn)
+
+        def write(c: Connection) -> int:
+            done = None
+            if segments.get(c, segment_id) is not None:
+                done = segment_edits.split(c, segment_id, turn, (head, tail), at=self._ground.clock())
+            if done is None:
+                raise NotFoundError("This segment cannot be split there. Nothing was changed.")
+            return done
+
+        return await self._edit(whole.session_id, write)
+
+    async def rename(self, segment_id: SegmentId, title: str) -> int:
+        """Give a segment a name of the user's own; a blank one lets the program name it again."""
+        row = await self._get(segment_id)
+        own = " ".join(title.split())[:MAX_TITLE_CHARACTERS]
+        name = own or (await self._name(row.session_id, row.first_turn, row.last_turn)).title
+        return await self._edit(
+            row.session_id,
+            lambda c: segment_edits.rename(c, segment_id, name, by_user=bool(own), at=self._ground.clock()),
+        )
+
+    async def undo(self, edit_id: int) -> str:
+        """Take a merge, split or new name back; returns a note for the user, "" when all is as it was."""
+        edit = await self._ground.database.read(lambda c: segment_edits.get_edit(c, edit_id))
+        if edit is None:
+            return "That change was taken back already."
+        done = await self._ground.database.write(lambda c: segment_edits.undo(c, edit, at=self._ground.clock()))
+        if not done:
+            return "These segments were changed again since; nothing was taken back."
+        self._tell(edit.session_id)
+        return ""
+
+    async def list_turns(self, segment_id: SegmentId) -> tuple[tuple[TurnId, str], ...]:
+        """Return each turn of a segment with the first line of what the user said, to choose where to split."""
+        row = await self._get(segment_id)
+        spoken = await self._ground.database.read(
+            lambda c: recaps.load_spoken(c, row.session_id, first=row.first_turn, last=row.last_turn)
+        )
+        return tuple((each.turn, " ".join(each.text.split())[:120]) for each in spoken if each.role == "user")
+
+    # -- life cycle ----------------------------------------------------------------------------
+
+    def show(self, session_id: SessionId | None) -> None:
+        """Say which conversation is on screen: one left for ten minutes is closed."""
+        if self._shown is not None and self._shown != session_id:
+            self._left[self._shown] = self._ground.clock()
+        self._shown = session_id
+        if session_id is not None:
+            self._left.pop(session_id, None)
+
+    async def close_left(self) -> int:
+        """Close what was left long enough ago; returns how many segments that were."""
+        now, closed = self._ground.clock(), 0
+        for session_id, at in tuple(self._left.items()):
+            if now - at < LEFT_S:
+                continue
+            del self._left[session_id]
+            row = await self._ground.database.read(partial(segments.get_open, session_id=session_id))
+            if row is not None and (row.times.ended or row.times.arrived) <= at:
+                closed += await self._close(row)
+        return closed
+
+    async def close_open(self, *, within_s: float) -> None:
+        """Close every open segment, as the program's end does; their work is done after the next start."""
+        until = self._ground.clock() + within_s
+        for row in await self._ground.database.read(lambda c: segments.find_idle(c, before=float("inf"))):
+            if self._ground.clock() > until:
+                return  # the start-up sweep closes the rest
+            await self._close(row)
+
+    async def _close(self, row: SegmentRow) -> bool:
+        """Close one segment; the commit it makes due is queued with it."""
+
+        def ask(c: Connection) -> None:
+            queue.ask_for_commit(c, row.session_id, row.last_turn, cause="The conversation rested.")
+
+        closed = await self._ground.backroom().hook.close_segment(row, BoundaryReason.FLUSH, also=ask)
+        if closed:
+            self._tell(row.session_id)
+        return closed
+
+    # -- inside --------------------------------------------------------------------------------
+
+    async def _get(self, segment_id: SegmentId) -> SegmentRow:
+        row = await self._ground.database.read(lambda c: segments.get(c, segment_id))
+        if row is None:
+            raise NotFoundError(GONE)
+        return row
+
+    async def _edit(self, session_id: SessionId, write: Callable[[Connection], int]) -> int:
+        number = await self._ground.database.write(write)
+        self._tell(session_id)
+        return number
+
+    def _tell(self, session_id: SessionId) -> None:
+        self._ground.publish(Changes(segments=frozenset({session_id}), status=True))
+        self._ground.backroom().worker.wake()
+
+    async def _name_open(self, segment: Segment) -> Segment:
+        stretch = await self._ground.database.read(lambda c: recaps.get(c, segment.id))
+        if stretch is not None and stretch.titled_by_user:
+            return segment
+        named = await self._name(segment.session_id, segment.first_turn, segment.last_turn)
+        return replace(segment, title=named.title)
+
+    async def _name(self, session_id: SessionId, first: TurnId, last: TurnId) -> Named:
+        texts, language = await self._ground.database.read(
+            lambda c: (
+                episodic.load_user_texts(c, session_id, first=first, last=last),
+                conversations.load_language(c, session_id) or "en",
+            )
+        )
+        return await self._ground.think(lambda: Named(title=name_topic(texts, language), summary=summarise(texts)))
