@@ -82,10 +82,17 @@ def mark_ready(
 
 
 def write_document(folder: ArchiveFolder, version: Version, covers: Sequence[int]) -> None:
-    """Write the document's files: the parked list is on disk before the document that leaves its lines out."""
+    """Write the document's files: the parked list is on disk before the document that leaves its lines out.
+
+    What is whole stays: a document whose hash is known needs only its abstract and its mark, or nothing.
+    """
     digest = sha256(version.document.encode()).hexdigest()
+    before = folder.read_meta()
+    is_there = before.get("document_sha256") == digest and folder.hash_overview() == digest
+    if is_there and before.get("wm") == StageState.COMPLETE and ABSTRACT in folder.list_files():
+        return
     meta = {
-        **_without(folder.read_meta(), "wm_failure"),
+        **_without(before, "wm_failure"),
         "mode": version.mode,
         "version": version.number,
         "covers": list(covers),
@@ -94,37 +101,24 @@ def write_document(folder: ArchiveFolder, version: Version, covers: Sequence[int
         "parked": {name: [asdict(line) for line in lines] for name, lines in version.parked.items() if lines},
         "document_sha256": digest,
     }
-    if find_step(folder, in_store=True) is not NextStep.FINISH_WM or folder.hash_overview() != digest:
+    if not is_there or before.get("wm") not in (StageState.WRITING, StageState.COMPLETE):
         folder.write_json(META, {**meta, "wm": StageState.WRITING})
         folder.write(OVERVIEW, version.document)
     folder.write(ABSTRACT, make_abstract(version.document) + "\n")
     folder.write_json(META, {**meta, "wm": StageState.COMPLETE})
 
 
-def is_document_whole(folder: ArchiveFolder, version: Version) -> bool:
-    """Whether the folder holds a version and says so."""
-    meta, files = folder.read_meta(), folder.list_files()
-    return (
-        {OVERVIEW, ABSTRACT} <= files
-        and meta.get("wm") == StageState.COMPLETE
-        and meta.get("document_sha256") == folder.hash_overview() == sha256(version.document.encode()).hexdigest()
-    )
-
-
 def write_changes(
     folder: ArchiveFolder, archive: Archive, turns: Sequence[TurnId], changes: Sequence[Mapping[str, object]]
 ) -> None:
-    """Write what the extraction changed, also when that is nothing."""
+    """Write what the extraction changed, also when that is nothing; nothing is written where it is there."""
+    meta = folder.read_meta()
+    if MEMORY_DIFF in folder.list_files() and meta.get("extraction") == StageState.COMPLETE:
+        return
     folder.write_json(
         MEMORY_DIFF, {"archive": archive.number, "covers": list(turns), "changes": [dict(each) for each in changes]}
     )
-    meta = _without(folder.read_meta(), "extraction_failure")
-    folder.write_json(META, {**meta, "extraction": StageState.COMPLETE})
-
-
-def are_changes_whole(folder: ArchiveFolder) -> bool:
-    """Whether the folder holds what the extraction changed, and says so."""
-    return MEMORY_DIFF in folder.list_files() and folder.read_meta().get("extraction") == StageState.COMPLETE
+    folder.write_json(META, {**_without(meta, "extraction_failure"), "extraction": StageState.COMPLETE})
 
 
 def write_failure(folder: ArchiveFolder, failure: Failure) -> None:

@@ -154,15 +154,20 @@ class PhaseTwo:
             if may_wait and await self._database.read(lambda c: _is_behind(c, session_id, number)):
                 self._tell(session_id, number, CommitStep.WAITING)
                 return Waiting(seconds=min(FIRST_BACKOFF_S * 2.0 ** min(waits, 10), PREDECESSOR_WAIT_S))
-            return await self._run_stages(found, folder, queued_s)
+            return await self._run_stages(found, folder, step, queued_s)
 
-    async def _run_stages(self, found: _Found, folder: ArchiveFolder, queued_s: float) -> Waiting | None:
+    async def _run_stages(
+        self, found: _Found, folder: ArchiveFolder, step: NextStep, queued_s: float
+    ) -> Waiting | None:
         archive = found.archive
         session_id, number = archive.session_id, archive.number
 
         async def document() -> None:
             self._tell(session_id, number, CommitStep.UPDATING)
-            await self._repair_phase_one(found, folder)
+            if step is NextStep.FINISH_PHASE1:
+                await self._in_files(
+                    partial(archive_twin.mark_ready, folder, found.archive, found.messages, found.counters)
+                )
             await self._make_document(found, folder)
 
         async def changes() -> None:
@@ -179,7 +184,8 @@ class PhaseTwo:
             ):
                 return Waiting(seconds=FIRST_BACKOFF_S)
             self._tell(session_id, number, CommitStep.FINISHING)
-            outcomes = [await self._try(found, folder, Stage.FILES, partial(self._write_done, archive, folder))]
+            done = partial(self._in_files, partial(archive_twin.write_done, folder))
+            outcomes = [await self._try(found, folder, Stage.FILES, done)]
         again = [each for each in outcomes if each is not None and each.attempts < MAX_ATTEMPTS]
         if again:
             wait_s = FIRST_BACKOFF_S * 2.0 ** (min(each.attempts for each in again) - 1)
@@ -222,12 +228,6 @@ class PhaseTwo:
         except OSError as error:  # the store has it; the twin is what cannot be written
             log.warning("%s: %s", folder.path, error)
 
-    async def _repair_phase_one(self, found: _Found, folder: ArchiveFolder) -> None:
-        if await self._in_files(partial(archive_twin.find_step, folder, in_store=True)) is NextStep.FINISH_PHASE1:
-            await self._in_files(
-                partial(archive_twin.mark_ready, folder, found.archive, found.messages, found.counters)
-            )
-
     # -- the document --------------------------------------------------------------------------
 
     async def _make_document(self, found: _Found, folder: ArchiveFolder) -> None:
@@ -237,8 +237,7 @@ class PhaseTwo:
         version, covers = await self._database.read(lambda c: _load_document(c, session_id, number))
         if version is None:
             return  # the conversation was deleted meanwhile
-        if not await self._in_files(partial(archive_twin.is_document_whole, folder, version)):
-            await self._in_files(partial(archive_twin.write_document, folder, version, covers))
+        await self._in_files(partial(archive_twin.write_document, folder, version, covers))
 
     async def _commit_version(self, found: _Found) -> None:
         """Ask for the update and store the next version; again where another was stored meanwhile."""
@@ -292,11 +291,7 @@ class PhaseTwo:
             done = changes
             await self._database.write(lambda c: archives.set_changes(c, session_id, number, done), repeatable=True)
             self._on_step("committed")
-        if not await self._in_files(partial(archive_twin.are_changes_whole, folder)):
-            await self._in_files(partial(archive_twin.write_changes, folder, found.archive, found.turns, changes))
-
-    async def _write_done(self, archive: Archive, folder: ArchiveFolder) -> None:
-        await self._in_files(partial(archive_twin.write_done, folder))
+        await self._in_files(partial(archive_twin.write_changes, folder, found.archive, found.turns, changes))
 
     # -- inside ------------------------------------------------------------------------------------
 
