@@ -26,6 +26,7 @@ __all__ = [
     "Kind",
     "Polarity",
     "Prepared",
+    "Statements",
     "content_terms",
     "coverage",
     "find_anchors",
@@ -102,6 +103,7 @@ class Prepared:
     loose: str  # also with hyphens, underscores and blanks alike
     moments: tuple[Moment, ...]
     quantities: tuple[Quantity, ...]
+    values: frozenset[str]  # of the quantities
 
 
 _CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af々ー"
@@ -143,12 +145,14 @@ def _prepare(text: str) -> Prepared:
     moments = find_moments(plain)
     rest = _blank(plain, [(m.start, m.end) for m in moments])
     folded = fold(plain)
+    quantities = tuple(find_quantities(rest))
     return Prepared(
         text=text,
         folded=folded,
         loose=_LOOSE.sub(" ", folded),
         moments=moments,
-        quantities=tuple(find_quantities(rest)),
+        quantities=quantities,
+        values=frozenset(quantity.value for quantity in quantities),
     )
 
 
@@ -158,7 +162,7 @@ def is_present(anchor: Anchor, text: str | Prepared) -> bool:
     if anchor.kind in _DATES:
         return any(matches_date(anchor.text, _DATES[anchor.kind], other) for other in target.moments)
     if anchor.kind is Kind.NUMBER:
-        return any(
+        return anchor.value in target.values and any(
             anchor.value == other.value and (not anchor.unit or not other.unit or anchor.unit == other.unit)
             for other in target.quantities
         )
@@ -166,9 +170,18 @@ def is_present(anchor: Anchor, text: str | Prepared) -> bool:
         return covers(anchor.text, target.text)
     if anchor.kind is Kind.TERM:
         return _holds_term(fold(anchor.text), target.folded)
-    if any(map(str.isdigit, anchor.text)):
-        return _whole_word(fold(anchor.text)).search(target.folded) is not None
-    return _whole_word(_LOOSE.sub(" ", fold(anchor.text))).search(target.loose) is not None
+    needle, exact = _needle(anchor.text)
+    place = target.folded if exact else target.loose
+    return needle in place and _whole_word(needle).search(place) is not None
+
+
+@lru_cache(maxsize=8_192)
+def _needle(text: str) -> tuple[str, bool]:
+    """What is looked for in a text, and whether hyphens and blanks in it count."""
+    folded = fold(text)
+    if any(map(str.isdigit, text)):
+        return folded, True
+    return _LOOSE.sub(" ", folded), False
 
 
 def coverage(old: str, new: str) -> float | None:
@@ -191,18 +204,43 @@ def is_covered(old_item: str, new_items: Iterable[str], context: str = "") -> bo
 
 def is_said(old_item: str, new_items: Iterable[str], context: str = "") -> bool:
     """Do as `is_covered` does, for items that are known to hold no duplicate of the old one."""
-    hard = find_anchors(old_item, context).hard
-    terms = content_terms(old_item)
-    parts = [part for part in map(content_terms, split_parts(old_item)) if part]
-    return any(_says(old_item, hard, terms, parts, new) for new in new_items)
+    return Statements(new_items).say(old_item, context)
+
+
+class Statements:
+    """Items that are asked again and again whether one of them still says an old one (rule 6.7)."""
+
+    def __init__(self, items: Iterable[str]) -> None:
+        self._items = tuple(items)
+        self._by_value: dict[str, list[str]] | None = None
+
+    def say(self, old_item: str, context: str = "") -> bool:
+        """Whether one of the items says an old one that none of them duplicates."""
+        hard = find_anchors(old_item, context).hard
+        terms = content_terms(old_item)
+        if not hard and not terms:
+            return False
+        may = [item for item in self._find_near(hard) if all(is_present(anchor, prepare(item)) for anchor in hard)]
+        if not may:
+            return False
+        parts = [part for part in map(content_terms, split_parts(old_item)) if part]
+        return any(_says(old_item, hard, terms, parts, item) for item in may)
+
+    def _find_near(self, hard: tuple[Anchor, ...]) -> Iterable[str]:
+        """The items that hold the rarest kind of anchor, a number, if there is one."""
+        numbers = [anchor.value for anchor in hard if anchor.kind is Kind.NUMBER]
+        if not numbers:
+            return self._items
+        if self._by_value is None:
+            self._by_value = {}
+            for item in self._items:
+                for value in prepare(item).values:
+                    self._by_value.setdefault(value, []).append(item)
+        return min((self._by_value.get(value, []) for value in numbers), key=len)
 
 
 def _says(old: str, hard: tuple[Anchor, ...], terms: frozenset[str], parts: list[frozenset[str]], new: str) -> bool:
-    target = prepare(new)
-    if not hard and not terms:
-        return False
-    if not all(is_present(anchor, target) for anchor in hard):
-        return False
+    """Whether an item that holds all hard anchors of an old one says it."""
     said = content_terms(new)
     if any(count_present(part, said) * 2 < len(part) for part in parts):
         return False

@@ -84,6 +84,10 @@ def _read_items(body: str) -> tuple[BodyItem, ...]:
 
 def split_entry(text: str) -> tuple[str, ...]:
     """Return the items that one entry of a list holds: markers go, everything else is content."""
+    if "\n" not in text and "\r" not in text:
+        line = _HEADING.sub("", text) if _HEADING.match(text) else text
+        plain = strip_marker(line)
+        return () if not plain.strip() or is_sentinel(plain) or _RULE.match(line) or _RULE.match(plain) else (plain,)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     lines = [_HEADING.sub("", line) if _HEADING.match(line) else line for line in lines]
     return tuple(item.text for item, _ in _Reader(lines, describes=False).read())

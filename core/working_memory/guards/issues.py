@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from core.model import ParkedLine
 from core.text.anchors import content_terms, find_anchors, is_present, polarity, prepare
 from core.text.items import BodyItem
-from core.text.keys import is_duplicate, is_resolved, item_key
+from core.text.keys import KeyIndex, is_duplicate, is_resolved, item_key
 from core.text.normal_form import fresh_items
 from core.text.terms import count_present
 from core.working_memory.bodies import add_items, item_texts, read_body, replace_item
@@ -93,14 +93,51 @@ def match_issues(old: Sequence[str], new: Sequence[str]) -> list[bool]:
         if found in free and is_duplicate(found, text):
             stays[i] = True
             free.remove(found)
-    tests: tuple[Callable[[str, str], bool], ...] = (_is_same, _contains, _rewords)
-    for test in tests:
+    tests: tuple[tuple[Callable[[str, str], bool], Callable[[str, Sequence[str]], Sequence[str]]], ...] = (
+        (_is_same, _may_be_same(old, free)),
+        (_contains, _may_contain(free)),
+        (_rewords, _may_reword(free)),
+    )
+    for test, find_near in tests:
         for i, text in enumerate(old):
-            found = None if stays[i] else next((item for item in free if test(text, item)), None)
+            near = () if stays[i] else find_near(text, free)
+            found = next((item for item in near if test(text, item)), None)
             if found is not None:
                 stays[i] = True
                 free.remove(found)
     return stays
+
+
+def _may_be_same(old: Sequence[str], new: Sequence[str]) -> Callable[[str, Sequence[str]], Sequence[str]]:
+    """Name the new items that can be the same as any old one: most rewordings are not."""
+    index = KeyIndex(old)
+    near = {item for item in new if "\n" in item or index.holds(item)}
+
+    def find(text: str, free: Sequence[str]) -> Sequence[str]:
+        return free if "\n" in text else [item for item in free if item in near] if near else ()
+
+    return find
+
+
+def _may_contain(new: Sequence[str]) -> Callable[[str, Sequence[str]], Sequence[str]]:
+    """Name the new items for an old one whose whole key stands in any of them."""
+    everything = "\x00".join(map(item_key, new))
+
+    def find(text: str, free: Sequence[str]) -> Sequence[str]:
+        key = item_key(text)
+        return free if key and key in everything else ()
+
+    return find
+
+
+def _may_reword(new: Sequence[str]) -> Callable[[str, Sequence[str]], Sequence[str]]:
+    """Name the new items that hold a number or identifier of an old one, where it has one."""
+
+    def find(text: str, free: Sequence[str]) -> Sequence[str]:
+        hard = find_anchors(text).hard
+        return [item for item in free if is_present(hard[0], prepare(item))] if hard else free
+
+    return find
 
 
 def _is_same(old: str, new: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from core.model import ParkedLine
-from core.text.anchors import find_anchors, is_said, polarity
+from core.text.anchors import Statements, find_anchors, polarity
 from core.text.keys import KeyIndex, item_key
 from core.working_memory.bodies import add_items
 from core.working_memory.operations import KEEP, Append, Operation, Update
@@ -56,13 +56,13 @@ class NewText:
     """The items of a new text, asked again and again whether they still say an old one."""
 
     def __init__(self, items: Sequence[str], old_body: str) -> None:
-        self._items = items
+        self._statements = Statements(items)
         self._index = KeyIndex(items)
         self._old_body = old_body
 
     def says(self, item: str) -> bool:
         """Say whether an old item is covered; the cheap comparison goes first."""
-        return self._index.holds(item) or is_said(item, self._items, self._old_body)
+        return self._index.holds(item) or self._statements.say(item, self._old_body)
 
 
 def kept(old: str, parked: tuple[ParkedLine, ...], reason: str = "", skipped: Sequence[str] = ()) -> Outcome:
