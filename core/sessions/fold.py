@@ -14,7 +14,7 @@ from core.working_memory import provenance
 from core.working_memory.document import parse_document, render_document
 from core.working_memory.edits import hold, reapply
 from core.working_memory.heuristics import Known, Proposal, to_operations
-from core.working_memory.material import DroppedLine, Update
+from core.working_memory.material import DroppedLine, ModelLine, Update
 from core.working_memory.merge import MergeResult, merge
 
 
@@ -137,16 +137,16 @@ def put_edits_on(folded: Folded, edits: Sequence[MemoryEdit], newest: Version) -
 
 
 def _gather_offered(update: Update, pending: Sequence[PendingLine]) -> list[provenance.Proposal]:
-    """Who brought which line: what code noticed comes first, so that a model's repetition does not make it its own."""
-    code = {(p.section, p.text, p.turns): p for p in (*read_proposals(pending), *update.proposals)}.values()
-    offered = [
-        provenance.Proposal(section=p.section, text=p.text, origin=Origin.HEURISTIC, turns=p.turns) for p in code
-    ]
-    offered += [
-        provenance.Proposal(section=line.section, text=line.text, origin=Origin.MODEL, turns=line.turns)
-        for line in update.model_lines
-    ]
+    """Who brought which line, the first counts: what code had noticed is not a model's for being repeated by it."""
+    noticed = read_proposals(pending)
+    offered = [_offer(line, Origin.HEURISTIC) for line in noticed]
+    offered += [_offer(line, Origin.MODEL) for line in update.model_lines]
+    offered += [_offer(line, Origin.HEURISTIC) for line in update.proposals if line not in noticed]
     return offered
+
+
+def _offer(line: Proposal | ModelLine, origin: Origin) -> provenance.Proposal:
+    return provenance.Proposal(section=line.section, text=line.text, origin=origin, turns=line.turns)
 
 
 def _tell_dropped(decisions: Sequence[Decision], dropped: Sequence[DroppedLine]) -> tuple[Decision, ...]:
