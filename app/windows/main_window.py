@@ -11,6 +11,7 @@ from app.views.files import FilesTab
 from app.views.inspector import Inspector
 from app.views.memory import MemoryTab
 from app.views.notice import Notice
+from app.views.profile import ProfileTab
 from app.views.segments import SegmentsTab
 from app.views.sidebar import Sidebar
 from app.views.statusbar import StatusBar
@@ -45,7 +46,9 @@ class MainWindow(QMainWindow):
         self.memory = MemoryTab(look)
         self.segments = SegmentsTab(look)
         self.files = FilesTab(look)
-        for name, page in (("Memory", self.memory), ("Segments", self.segments), ("Files", self.files)):
+        self.profile = ProfileTab(look)
+        pages = (("Memory", self.memory), ("Segments", self.segments), ("Files", self.files), ("Profile", self.profile))
+        for name, page in pages:
             self.inspector.add_tab(name, page)
         self.status_line = StatusBar(look)
         self.notice = Notice(look)

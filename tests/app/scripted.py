@@ -5,7 +5,7 @@ Used by tests of presenters and of the window, where the real store and model wo
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from core.changes import Changes, Listener, ReplyPiece
@@ -258,6 +258,7 @@ class ScriptedEngine:
         self.tree = ScriptedTree()
         self.memories: dict[SessionId, list[WorkingMemory]] = {}
         self.files = ScriptedFiles(self)
+        self.profile = ScriptedProfile(self)
         self.memory = ScriptedMemory(self)
         self.drafts: dict[SessionId, str] = {}
         self.undone: list[int] = []

@@ -1,0 +1,131 @@
+"""Pictures of the Profile tab: `python -m tests.gui.gallery_profile FOLDER [STATE …]`."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import Any, cast
+
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QApplication
+from qasync import QEventLoop
+
+from app.desk import Desk
+from app.theme import Look, ThemeMode
+from app.windows.main_window import MainWindow
+from core.model import (
+    FacetClass,
+    FacetConflict,
+    FacetOrigin,
+    FacetSource,
+    FacetState,
+    ForgetPreview,
+    FormerValue,
+    Profile,
+    ProfileFacet,
+    SessionId,
+    TurnId,
+)
+from tests.app.scripted import ScriptedEngine
+from tests.gui.gallery import ROOT, fill
+
+DAY = 86_400.0
+
+
+def facet(now: float, number: int, facet_class: FacetClass, text: str, **given: object) -> ProfileFacet:
+    """A facet said in turn `number`."""
+    source = FacetSource(turn=TurnId(number), session_id=SessionId("pg"), at=now - DAY)
+    fields: dict[str, Any] = {
+        "id": f"fc-{number}", "facet_class": facet_class, "text": text, "origin": FacetOrigin.STATED, "score": 2.0,
+        "state": FacetState.ACTIVE, "segments": 3, "since": now - 9 * DAY, "last_at": now - DAY, "sources": (source,),
+    }  # fmt: skip
+    return ProfileFacet(**{**fields, **given})
+
+
+def sample_profile(now: float, *, chinese: bool = False) -> Profile:
+    """Facets of every class and state."""
+    if chinese:
+        return Profile(
+            facets=(
+                facet(now, 3, FacetClass.IDENTITY, "我住在杭州", history=(
+                    FormerValue(text="我住在成都", since=now - 90 * DAY, until=now - 9 * DAY),)),
+                facet(now, 4, FacetClass.IDENTITY, "我对青霉素过敏", segments=1, state=FacetState.PROVISIONAL),
+                facet(now, 5, FacetClass.VETO, "我不喜欢回答里有表情符号", origin=FacetOrigin.EXPLICIT),
+                facet(now, 6, FacetClass.STYLE, "我更喜欢简短的回答，先给结论，再解释原因，最后列出可以参考的资料"),
+            ),
+            undo="Confirmed: “我住在杭州”",
+        )  # fmt: skip
+    conflict = FacetSource(turn=TurnId(31), session_id=SessionId("pg"), at=now - 3_600)
+    return Profile(
+        facets=(
+            facet(now, 3, FacetClass.IDENTITY, "My name is Ada", origin=FacetOrigin.USER),
+            facet(now, 9, FacetClass.IDENTITY, "I live in Bergen", history=(
+                FormerValue(text="I live in Oslo", since=now - 90 * DAY, until=now - 9 * DAY),)),
+            facet(now, 11, FacetClass.IDENTITY, "I work at Lindqvist & Sons", origin=FacetOrigin.USER, conflicts=(
+                FacetConflict(id=1, text="I work for the city council now", source=conflict),
+                FacetConflict(id=2, text="I work at the city council as a planner", source=conflict))),
+            facet(now, 12, FacetClass.VETO, "I don't want emojis in the answers", origin=FacetOrigin.EXPLICIT),
+            facet(now, 14, FacetClass.STYLE, "I prefer short answers with the conclusion first and reasons after"),
+            facet(now, 15, FacetClass.STYLE, "I love hiking in the Dolomites", state=FacetState.PROVISIONAL, segments=1,
+                  last_at=now - 20 * DAY),
+            facet(now, 16, FacetClass.STYLE, "I usually work from home on Mondays", state=FacetState.DROPPED,
+                  last_at=now - 60 * DAY, segments=1),
+            facet(now, 17, FacetClass.TOOLING, "I prefer uv over pip", pinned=True),
+            facet(now, 18, FacetClass.CHANNEL, "I hate phone calls before ten", segments=1,
+                  state=FacetState.PROVISIONAL, last_at=now - 60),
+            facet(now, 19, FacetClass.IDENTITY, "I have a dog", ended_at=now - 2 * DAY, state=FacetState.DROPPED),
+        ),
+        to_forget=ForgetPreview(facet_ids=("fc-15",), texts=("I love hiking in the Dolomites",), events=2, recaps=1,
+                                lines=("- preference: I love hiking in the Dolomites",), asked="hiking"),
+        undo="Forgot “I own a boat”",
+    )  # fmt: skip
+
+
+async def take(app: QApplication, folder: Path, states: list[str]) -> None:
+    for state in states:
+        engine = ScriptedEngine()
+        engine.now = time.time()
+        fill(engine)
+        if "empty" not in state:
+            engine.profile.held = sample_profile(engine.now, chinese="chinese" in state)
+        settings = QSettings(str(folder / "none.ini"), QSettings.Format.IniFormat)
+        settings.clear()
+        settings.setValue("conversation", "zh" if "chinese" in state else "pg")
+        look = Look(app, ROOT / "resources" / "themes")
+        mode = ThemeMode.DARK if "dark" in state else ThemeMode.LIGHT
+        look.apply(mode=mode, zoom_percent=150 if "zoom150" in state else 100)
+        window = MainWindow(look, settings)
+        window.resize(1440, 1000)
+        window.show()
+        desk = Desk(cast(Any, engine), window, settings)
+        await desk.start()
+        window.show_tab("Profile")
+        await asyncio.sleep(0.2)
+        rows = window.profile.rows()
+        if "open" in state and "chinese" not in state:
+            rows["fc-9"].more.click()
+            rows["fc-14"].more.click()
+            rows["fc-14"].correct.click()
+            rows["fc-12"].more.click()
+            rows["fc-12"].forget.click()
+        if "scrolled" in state:
+            window.profile.area.verticalScrollBar().setValue(10_000)
+        await asyncio.sleep(0.3)
+        window.grab().save(str(folder / f"profile-{state}.png"))
+        await desk.aclose()
+        window.close()
+        window.deleteLater()
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    states = sys.argv[2:] or ["light", "dark", "chinese", "zoom150", "open", "empty", "dark-open"]
+    app = QApplication([])
+    app.setQuitOnLastWindowClosed(False)
+    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
+        runner.run(take(app, folder, states))
+
+
+if __name__ == "__main__":
+    main()
