@@ -24,6 +24,7 @@ class ChatPane(QWidget):
     draft_changed = Signal(str)
     earlier_wanted = Signal()
     remember_requested = Signal(bool)
+    remember_message_requested = Signal(Message)
     copy_requested = Signal(str)
     link_activated = Signal(QUrl)
 
@@ -63,6 +64,7 @@ class ChatPane(QWidget):
         self.transcript.earlier_wanted.connect(self.earlier_wanted)
         self.transcript.copy_requested.connect(self.copy_requested)
         self.transcript.link_activated.connect(self.link_activated)
+        self.transcript.remember_requested.connect(self.remember_message_requested)
         look.changed.connect(self._on_look)
         self._on_look()
         self.set_conversation(None)

@@ -9,9 +9,10 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout
 from app.rendering.display import one_line
 from app.rendering.words import guard_summary
 from app.theme import Look
-from app.views.base import make_label, set_property
+from app.views.base import Scroll, make_label, set_property
 from core.model import Decision
 
+MAX_LIST_HEIGHT = 220  # design pixels
 _DONE = {"KEEP": "left as it was", "UPDATE": "rewritten", "APPEND": "added to"}
 
 
@@ -30,8 +31,12 @@ class DecisionNote(QFrame):
             Qt.TextInteractionFlag.LinksAccessibleByMouse | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
         )
         self._text.linkActivated.connect(self._on_toggle)
-        self._list = make_label("", "note-text", wrap=True)
+        self._list_text = make_label("", "note-text", wrap=True)
+        self._list = Scroll(look, margins=0, spacing=0)
+        self._list.column.addWidget(self._list_text)
+        self._list.setAccessibleName("Decisions")
         self._list.hide()
+        self.has_words = False  # whether there is anything to say
         self._column = QVBoxLayout(self)
         self._column.addWidget(self._text)
         self._column.addWidget(self._list)
@@ -49,12 +54,13 @@ class DecisionNote(QFrame):
             reason = f"Last update: {cause[0].lower()}{cause[1:].rstrip('.')}."
         self._headline, self._reason = headline, reason
         self._decisions = tuple(decisions)
-        self.setVisible(bool(headline or reason))
+        self.has_words = bool(headline or reason)
+        self.setVisible(self.has_words)
         set_property(self, "kind", "note" if headline else "quiet-note")
-        for label in (self._text, self._list):
+        for label in (self._text, self._list_text):
             label.style().unpolish(label)
             label.style().polish(label)
-        self._list.setText(describe_all(decisions))
+        self._list_text.setText(describe_all(decisions))
         self._write()
 
     def _write(self) -> None:
@@ -73,7 +79,14 @@ class DecisionNote(QFrame):
 
     def _on_toggle(self) -> None:
         self._list.setVisible(not self._list.isVisibleTo(self))
+        self._fit_list()
         self._write()
+
+    def _fit_list(self) -> None:
+        """As tall as its text, up to a third of a small window; the rest scrolls."""
+        width = max(self._look.px(200), self.width() - self._look.px(24))
+        needed = self._list_text.heightForWidth(width) + self._look.px(4)
+        self._list.setFixedHeight(min(needed, self._look.px(MAX_LIST_HEIGHT)))
 
     def _on_look(self) -> None:
         self._write()

@@ -7,9 +7,9 @@ above it nothing.
 from datetime import datetime
 
 from PySide6.QtCore import Property as QtProperty
-from PySide6.QtCore import QPropertyAnimation, QRectF, Qt, QUrl, Signal
+from PySide6.QtCore import QPoint, QPropertyAnimation, QRectF, Qt, QUrl, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from app.rendering.display import clean
 from app.rendering.words import clock_time
@@ -36,6 +36,7 @@ class MessageView(QWidget):
 
     copy_requested = Signal(str)
     link_activated = Signal(QUrl)
+    remember_requested = Signal(Message)
     height_changed = Signal()
 
     def __init__(self, look: Look, message: Message, now: float, parent: QWidget | None = None) -> None:
@@ -61,6 +62,9 @@ class MessageView(QWidget):
             button.setParent(self)
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Ctrl+Shift+C; a stop per message is too many
         self._animation = QPropertyAnimation(self, b"glow", self)
+        self._menu: QMenu | None = None
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self._open_menu)
         self.body.copy_requested.connect(self.copy_requested)
         self.body.link_activated.connect(self.link_activated)
         self.body.set_text(message.text, final=message.status not in _RUNNING)
@@ -110,6 +114,21 @@ class MessageView(QWidget):
     def copy_all(self) -> None:
         """Ask for the whole text to be copied, shown or not."""
         self.copy_requested.emit(self.body.text)
+
+    def make_menu(self) -> QMenu:
+        """What can be done with the whole message."""
+        menu = QMenu(self)
+        remember = menu.addAction("Remember this")
+        remember.setEnabled(bool(self.message.text.strip()) and self.message.status not in _RUNNING)
+        remember.triggered.connect(lambda _checked=False: self.remember_requested.emit(self.message))
+        menu.addAction("Copy the message").triggered.connect(lambda _checked=False: self.copy_all())
+        return menu
+
+    def _open_menu(self, at: QPoint) -> None:
+        if self._menu is not None:
+            self._menu.deleteLater()
+        self._menu = self.make_menu()
+        self._menu.popup(self.mapToGlobal(at))
 
     def flash(self) -> None:
         """Glow once, so that the eye finds the message; without motion it stays lit as long, then stops."""

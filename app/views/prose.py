@@ -3,7 +3,7 @@
 import math
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QTextBlockFormat, QTextCursor, QTextOption, QWheelEvent
+from PySide6.QtGui import QContextMenuEvent, QTextBlockFormat, QTextCursor, QTextOption, QWheelEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QWidget
 
 from app.theme import PT_PER_PX, Look
@@ -102,6 +102,13 @@ class ProseView(QTextBrowser):
             self._natural = (limit, min(limit, math.ceil(document.idealWidth()) + 1))
             self._measured = (-1, 0)
         return self._natural[1]
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """A menu for what is selected; without a selection what is around it may have one."""
+        if self.textCursor().hasSelection():
+            super().contextMenuEvent(event)
+        else:
+            event.ignore()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()  # the pane around it scrolls

@@ -30,6 +30,7 @@ class Transcript(QScrollArea):
     earlier_wanted = Signal()
     copy_requested = Signal(str)
     link_activated = Signal(QUrl)
+    remember_requested = Signal(Message)
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -200,6 +201,7 @@ class Transcript(QScrollArea):
         self._order = [self._views[m.id] for m in self._wanted if m.id in self._views]
         view.copy_requested.connect(self.copy_requested)
         view.link_activated.connect(self.link_activated)
+        view.remember_requested.connect(self.remember_requested)
         view.height_changed.connect(self._place_timer.start)
         if message.status in (MessageStatus.WAITING, MessageStatus.STREAMING):
             view.set_waiting(self._waiting)

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from app.windows.main_window import MainWindow
 
 ZOOM_STEP = 10
-_TYPED = [("Send the message", "Enter"), ("New line in the message", "Shift+Enter")]
+_TYPED = [
+    ("Send the message", "Enter"),
+    ("New line in the message", "Shift+Enter"),
+    ("Memory: edit, keep or bring back the selected line", "Enter"),
+    ("Memory: remove, discard or let go", "Delete"),
+    ("Memory: lock, move, new line, go to its turn", "L, M, N, G"),
+    ("Memory: undo, redo", "Ctrl+Z, Ctrl+Y"),
+]
 _Keys = QKeySequence.StandardKey | str | list[str]
 
 
@@ -28,6 +35,8 @@ class Menus(QObject):
     stop_requested = Signal()
     copy_reply_requested = Signal()
     update_memory_requested = Signal()
+    remember_requested = Signal()
+    undo_memory_requested = Signal()
     open_folder_requested = Signal()
 
     def __init__(self, window: "MainWindow") -> None:
@@ -60,6 +69,8 @@ class Menus(QObject):
         self._add(menu, "Stop the reply", self.stop_requested.emit, "Esc")
         self._add(menu, "Copy the last reply", self.copy_reply_requested.emit, "Ctrl+Shift+C")
         menu.addSeparator()
+        self._add(menu, "Remember my last message", self.remember_requested.emit, "Ctrl+Shift+M")
+        self._add(menu, "Undo my last change of memory", self.undo_memory_requested.emit, "Ctrl+Alt+U")
         self._add(menu, "Update memory now", self.update_memory_requested.emit, "Ctrl+Shift+U")
 
     def _build_view(self, window: "MainWindow") -> None:

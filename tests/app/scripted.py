@@ -140,7 +140,9 @@ class ScriptedMemory:
     async def compare(self, session_id: SessionId, older: int, newer: int) -> MemoryDiff:
         return replace(self.diff, older=older, newer=newer)
 
-    async def add(self, session_id: SessionId, section: Section, text: str) -> str:
+    async def add(
+        self, session_id: SessionId, section: Section, text: str, *, turns: Sequence[TurnId] = ()
+    ) -> str:
         return self._note("add", section, text)
 
     async def remember(self, session_id: SessionId, text: str, turn: TurnId) -> str:

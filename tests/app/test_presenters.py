@@ -10,7 +10,6 @@ import pytest
 from app.presenters.chat import ChatPresenter
 from app.presenters.conversations import ConversationsPresenter
 from app.presenters.files import FilesPresenter
-from app.presenters.memory import MemoryPresenter
 from app.presenters.segments import SegmentsPresenter
 from app.presenters.status import StatusPresenter
 from app.presenters.tasks import UNEXPECTED, Refresher, Tasks
@@ -30,7 +29,7 @@ from core.model import (
     TurnId,
     WorkingMemory,
 )
-from tests.app.scripted import ScriptedEngine, empty_memory
+from tests.app.scripted import ScriptedEngine
 
 Check = Callable[[], Coroutine[Any, Any, None]]
 
@@ -454,93 +453,6 @@ def test_a_waiting_reply_says_what_the_model_does():
 # -- the inspector -------------------------------------------------------------------------------------
 
 
-def memory_setup(versions: int = 3):
-    engine, screen = ScriptedEngine(), Screen()
-    conversation = engine.add("talk", id="a")
-    base = empty_memory(conversation.id)
-    engine.memories[conversation.id] = [replace(base, version=v, newest=versions) for v in range(1, versions + 1)]
-    presenter = MemoryPresenter(engine, screen, report=screen.report, clock=lambda: engine.now)
-    engine.subscribe(presenter.on_changes)
-    return engine, screen, conversation, presenter
-
-
-def test_memory_follows_changes_and_old_versions_stay_until_the_newest_is_chosen():
-    async def check():
-        engine, screen, conversation, presenter = memory_setup()
-        presenter.show(conversation)
-        await settle()
-        assert screen.memory.version == 3
-        presenter.choose_version(1)
-        await settle()
-        assert screen.memory.version == 1
-        engine.publish(Changes(memory=frozenset({conversation.id})))
-        await settle()
-        assert screen.memory.version == 1
-        presenter.choose_version(3)
-        await settle()
-        assert screen.memory.version == 3
-
-    run(check)
-
-
-def test_a_hidden_tab_loads_nothing_until_it_is_seen():
-    async def check():
-        engine, screen, conversation, presenter = memory_setup()
-        presenter.set_visible(False)
-        presenter.show(conversation)
-        engine.publish(Changes(memory=frozenset({conversation.id})))
-        await settle()
-        assert screen.memory is None
-        presenter.set_visible(True)
-        await settle()
-        assert screen.memory.version == 3
-
-    run(check)
-
-
-def test_update_now_says_so_when_there_is_nothing_to_take_in():
-    async def check():
-        engine, screen, conversation, presenter = memory_setup()
-        presenter.show(conversation)
-        await settle()
-        presenter.update_now()
-        await settle()
-        assert screen.message == ""
-        engine.memories[conversation.id] = []
-        presenter.update_now()
-        await settle()
-        assert "up to date" in screen.message
-        assert screen.updating == [True, False, True, False]
-
-    run(check)
-
-
-def test_a_failed_update_is_reported_and_the_button_comes_back():
-    async def check():
-        engine, screen, conversation, presenter = memory_setup()
-        presenter.show(conversation)
-        await settle()
-        engine.fail_next = StorageError("The store is busy.")
-        presenter.update_now()
-        await settle()
-        assert screen.reports == ["The store is busy."]
-        assert screen.updating[-1] is False
-
-    run(check)
-
-
-def test_many_notices_cause_few_loads():
-    async def check():
-        engine, screen, conversation, presenter = memory_setup()
-        presenter.show(conversation)
-        for _ in range(500):
-            engine.publish(Changes(memory=frozenset({conversation.id})))
-        await asyncio.sleep(0.2)
-        assert screen.memories_shown <= 3
-
-    run(check)
-
-
 def test_segments_are_shown_newest_first():
     async def check():
         engine, screen = ScriptedEngine(), Screen()
@@ -550,7 +462,9 @@ def test_segments_are_shown_newest_first():
             started_at=0, ended_at=None, is_open=False, opened_by=None, gap_s=None, title="", summary="",
         )  # fmt: skip
         engine.segments.held[conversation.id] = (segment, replace(segment, id=SegmentId("2")))
-        presenter = SegmentsPresenter(engine.segments, screen, report=screen.report, clock=lambda: 0.0)
+        presenter = SegmentsPresenter(
+            engine.segments, screen, report=screen.report, offer_undo=screen.report, clock=lambda: 0.0
+        )
         presenter.show(conversation)
         presenter.set_visible(True)
         await settle()
