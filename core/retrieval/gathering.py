@@ -18,7 +18,7 @@ from core.storage.search import Filters
 DAY_S = 86_400.0
 OFFERED_TURNS = 30
 # Least share of a question's weight that a turn holds to be recalled unasked: stricter than a search that was asked for
-RECALL_FLOOR = 0.25
+RECALL_FLOOR = 0.35
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,12 @@ Functions over one connection. Empty is a good answer: a result has to hold a fa
 special, or to be near in meaning.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.retrieval.fusion import Candidate, fuse
-from core.retrieval.lexical import Query, build_search_query
+from core.retrieval.lexical import Query, build_search_query, quote
 from core.retrieval.names import drop_common_names
 from core.retrieval.vector import load_space
 from core.storage import search, vectors
@@ -18,6 +19,7 @@ from core.storage.search import Filters
 POOL = 100  # candidates of each way of searching
 CODES = 200  # whose vectors are compared exactly
 LEXICAL_FLOOR = 0.10  # least share of a query's weight that a result holds
+YOUNG_STORE = 200  # messages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +68,23 @@ def find_by_meaning(c: Connection, asked: Asked | None, filters: Filters) -> Map
 
 
 def _share_weight(c: Connection, query: Query, found: tuple[search.Found, ...]) -> dict[int, float]:
-    """BM25 scores as shares of what the query's terms weigh together, those that occur nowhere included."""
+    """How much of what the query's terms weigh together each row holds, best first; terms that occur nowhere count."""
     if not found:
         return {}
-    weights = search.weigh_terms(search.count_terms(c, query.terms), search.count_rows(c))
+    rows = search.count_rows(c)
+    if rows < YOUNG_STORE:
+        return _share_terms(c, query, found, rows)
+    weights = search.weigh_terms(search.count_terms(c, query.terms), rows)
     whole = sum(weights.values())
     return {row.id: row.score / whole for row in found}
+
+
+def _share_terms(c: Connection, query: Query, found: tuple[search.Found, ...], rows: int) -> dict[int, float]:
+    """The same in a store of few rows, where BM25 gives no weight to what half of them hold."""
+    held = {term: search.find_columns(c, quote(term), limit=YOUNG_STORE) for term in query.terms}
+    weights = {term: math.log(1 + rows / (len(columns) + 0.5)) for term, columns in held.items()}
+    whole = sum(weights.values())
+    shares = {
+        row.id: sum(weight * held[term].get(row.id, 0.0) for term, weight in weights.items()) / whole for row in found
+    }
+    return dict(sorted(shares.items(), key=lambda entry: -entry[1]))

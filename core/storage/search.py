@@ -79,6 +79,18 @@ def find_words(c: Connection, match: str, filters: Filters, *, limit: int) -> tu
     return tuple(Found(id=i, score=-score) for i, score in rows)
 
 
+def find_columns(c: Connection, quoted_term: str, *, limit: int = 1_000) -> dict[int, float]:
+    """Return the rows that hold a quoted term and the weight of the best column it stands in."""
+    best: dict[int, float] = {}
+    for columns, weight in (("next", WEIGHTS[3]), ("prev lesson", WEIGHTS[2]), ("content cjk", WEIGHTS[0])):
+        rows = c.execute(
+            "SELECT rowid FROM episodic_fts WHERE episodic_fts MATCH ? LIMIT ?",
+            (f"{{{columns}}} : {quoted_term}", limit),
+        )
+        best.update((row, weight) for (row,) in rows)
+    return best
+
+
 def count_rows(c: Connection) -> int:
     """Return how many messages the index holds."""
     (count,) = c.execute("SELECT count(*) FROM episodic").fetchone() or (0,)
@@ -131,8 +143,8 @@ def compare(c: Connection, signature: int, items: Sequence[int], *, centred: byt
     """Return messages by the cosine around the model's mean of the best of their items, best first."""
     rows = c.execute(
         "SELECT CAST(i.ref AS INTEGER), max(1 - vec_distance_cosine(vec_sub(v.vector, ?), ?)) AS score"
-        " FROM json_each(?) j JOIN vectors v ON v.item = j.value AND v.signature = ?"
-        " JOIN vector_items i ON i.id = v.item WHERE i.kind IN ('message', 'sentence') GROUP BY i.ref"
+        " FROM json_each(?) j CROSS JOIN vectors v ON v.item = j.value AND v.signature = ?"
+        " CROSS JOIN vector_items i ON i.id = v.item WHERE i.kind IN ('message', 'sentence') GROUP BY i.ref"
         " ORDER BY score DESC",
         (mean, centred, json.dumps(list(items)), signature),
     )
