@@ -6,7 +6,8 @@
 exactly the path of the chat. Floor: the bare inserts of the same turns through the same database
 thread, one transaction a turn. `embedding_passes_per_turn`: calls of the embedding model while a
 few turns are replayed; floor: one. `wm_merge_ms`: folding what was noticed into the next version,
-median over the commits of the replay; floor: parsing and rendering the same documents.
+median over the commits of the replay; floor: parsing and rendering the same documents. A whole commit:
+`benchmarks.commit_cost`.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+from benchmarks.commit_cost import measure_commit
 from benchmarks.common import Measure, make_parser, print_result, say
 from benchmarks.transcripts import find_transcripts, load_turns
 from core.config import Settings
@@ -161,7 +163,7 @@ def main() -> int:
     parser.add_argument("--profile", type=Path, default=None, help="write a cProfile of the replay here")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="keepsake-cost-") as folder:
-        measures = asyncio.run(run(args, Path(folder)))
+        measures = {**asyncio.run(run(args, Path(folder))), **measure_commit()}
     print_result(measures, json_only=args.json)
     return 0
 
