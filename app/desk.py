@@ -14,6 +14,7 @@ from app.presenters.memory import MemoryPresenter
 from app.presenters.profile import ProfilePresenter
 from app.presenters.segments import SegmentsPresenter
 from app.presenters.status import StatusPresenter
+from app.presenters.tree import TreePresenter
 from app.rendering.display import one_line
 from app.windows.main_window import MainWindow
 from core.changes import Changes
@@ -78,7 +79,10 @@ class Desk(QObject):
         self.memory = MemoryPresenter(
             engine.memory, window.memory, report=report, offer_undo=self._offer_undo_of_memory, clock=time.time
         )
-        self.segments = SegmentsPresenter(engine.segments, window.segments, report=report, clock=time.time)
+        self.segments = SegmentsPresenter(
+            engine.segments, window.segments, report=report, offer_undo=self._offer_undo_of_segments, clock=time.time
+        )
+        self.tree = TreePresenter(engine.tree, window.segments.tree, report=report, clock=time.time)
         self.files = FilesPresenter(engine.files, window.files, report=report, clock=time.time)
         self.profile = ProfilePresenter(engine.profile, window.profile, report=report, clock=time.time)
         self.status = StatusPresenter(engine, StatusPane(window))
@@ -103,7 +107,7 @@ class Desk(QObject):
         if self.list.selected is not None:
             self._state.setValue("conversation", self.list.selected)
             self._state.sync()
-        for presenter in (self.profile, self.files, self.segments, self.memory, self.chat, self.list):
+        for presenter in (self.profile, self.files, self.tree, self.segments, self.memory, self.chat, self.list):
             await presenter.aclose()
 
     def _join(self) -> None:
@@ -130,7 +134,7 @@ class Desk(QObject):
         for signal in (window.memory.update_requested, menus.update_memory_requested):
             signal.connect(self.memory.update_now)
         self._join_memory()
-        window.segments.turn_requested.connect(self._jump)
+        self._join_segments()
         window.files.undo_requested.connect(self.files.undo)
         window.files.changed_outside.connect(self.files.refresh)
         window.files.copy_requested.connect(self._copy)
@@ -146,6 +150,19 @@ class Desk(QObject):
         window.profile.undo_requested.connect(self.profile.undo)
         window.inspector.tab_changed.connect(self._on_tab)
         self._on_tab(window.inspector.current())
+
+    def _join_segments(self) -> None:
+        tab = self._window.segments
+        tab.turn_requested.connect(self._jump)
+        tab.page_changed.connect(self._on_segments_page)
+        tab.timeline.recap_requested.connect(self.segments.recap_again)
+        tab.timeline.merge_requested.connect(self.segments.merge)
+        tab.timeline.split_wanted.connect(self.segments.ask_where_to_split)
+        tab.timeline.split_requested.connect(self.segments.split)
+        tab.timeline.rename_requested.connect(self.segments.rename)
+        tab.tree.view_chosen.connect(self.tree.choose)
+        tab.tree.branch_opened.connect(self.tree.open)
+        tab.tree.turn_requested.connect(self._jump_to)
 
     def _join_memory(self) -> None:
         tab = self._window.memory
@@ -169,15 +186,29 @@ class Desk(QObject):
         )
 
     def _on_changes(self, changes: Changes) -> None:
-        for pane in (self.list, self.chat, self.memory, self.segments, self.files, self.profile, self.status):
+        for pane in (
+            self.list,
+            self.chat,
+            self.memory,
+            self.segments,
+            self.tree,
+            self.files,
+            self.profile,
+            self.status,
+        ):
             pane.on_changes(changes)
 
     @Slot(str)
     def _on_tab(self, name: str) -> None:
         self.memory.set_visible(name == "Memory")
         self.segments.set_visible(name == "Segments")
+        self.tree.set_visible(name == "Segments" and self._window.segments.shows_tree)
         self.files.set_visible(name == "Files")
         self.profile.set_visible(name == "Profile")
+
+    @Slot(str)
+    def _on_segments_page(self, _name: str) -> None:
+        self._on_tab(self._window.inspector.current())
 
     @Slot()
     def _new(self) -> None:
@@ -191,6 +222,11 @@ class Desk(QObject):
     def _offer_undo_of_memory(self, text: str) -> None:
         self.list.forget_undo()  # the toast has one Undo, of what it says
         self._toast_undo = self.memory.undo
+        self._window.toast.show_text(text, undo=True)
+
+    def _offer_undo_of_segments(self, text: str) -> None:
+        self.list.forget_undo()
+        self._toast_undo = self.segments.undo
         self._window.toast.show_text(text, undo=True)
 
     @Slot()
