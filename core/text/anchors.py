@@ -6,10 +6,11 @@ Pure and language-independent; working-memory rules 6.4 to 6.7. Anchors are cano
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from core.text.dates import DateKind, Moment, find_moments, matches_date
 from core.text.identifiers import find_identifiers, find_names
@@ -23,6 +24,7 @@ from core.text.wordlists import fold, words
 __all__ = [
     "Anchor",
     "Anchors",
+    "Holders",
     "Kind",
     "Polarity",
     "Prepared",
@@ -207,12 +209,68 @@ def is_said(old_item: str, new_items: Iterable[str], context: str = "") -> bool:
     return Statements(new_items).say(old_item, context)
 
 
+class Holders:
+    """Items by the anchors that they hold; each is prepared once, however many anchors are looked for."""
+
+    def __init__(self, items: Iterable[str]) -> None:
+        self._targets = [(item, prepare(item)) for item in items]
+        self._found: dict[Anchor, tuple[str, ...]] = {}
+
+    def find(self, anchor: Anchor) -> tuple[str, ...]:
+        """Return the items that hold an anchor, in order."""
+        if anchor not in self._found:
+            near = self._near(anchor)
+            self._found[anchor] = tuple(item for item, target in near if is_present(anchor, target))
+        return self._found[anchor]
+
+    def _near(self, anchor: Anchor) -> list[tuple[str, Prepared]]:
+        """The items that may hold an anchor, by a look that costs little."""
+        if anchor.kind is Kind.NUMBER:
+            return [self._targets[i] for i in self._by_value.get(anchor.value, ())]
+        if anchor.kind in (Kind.IDENTIFIER, Kind.NAME):
+            needle, exact = _needle(anchor.text)
+            starts, text = self._folded if exact else self._loose
+            places: list[int] = []
+            at = text.find(needle)
+            while at >= 0:
+                place = bisect_right(starts, at) - 1
+                places.append(place)
+                at = text.find(needle, starts[place + 1]) if place + 1 < len(starts) else -1
+            return [self._targets[place] for place in places]
+        return self._targets
+
+    @cached_property
+    def _by_value(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for i, (_, target) in enumerate(self._targets):
+            for value in target.values:
+                found.setdefault(value, []).append(i)
+        return found
+
+    @cached_property
+    def _folded(self) -> tuple[list[int], str]:
+        return _join([target.folded for _, target in self._targets])
+
+    @cached_property
+    def _loose(self) -> tuple[list[int], str]:
+        return _join([target.loose for _, target in self._targets])
+
+
+def _join(texts: list[str]) -> tuple[list[int], str]:
+    """Texts as one, with the place where each begins; nothing is found across two of them."""
+    starts, at = [], 0
+    for text in texts:
+        starts.append(at)
+        at += len(text) + 1
+    return starts, "\x00".join(texts)
+
+
 class Statements:
     """Items that are asked again and again whether one of them still says an old one (rule 6.7)."""
 
     def __init__(self, items: Iterable[str]) -> None:
         self._items = tuple(items)
-        self._by_value: dict[str, list[str]] | None = None
+        self._holders: Holders | None = None
 
     def say(self, old_item: str, context: str = "") -> bool:
         """Whether one of the items says an old one that none of them duplicates."""
@@ -220,23 +278,28 @@ class Statements:
         terms = content_terms(old_item)
         if not hard and not terms:
             return False
-        may = [item for item in self._find_near(hard) if all(is_present(anchor, prepare(item)) for anchor in hard)]
+        may = self._find_near(hard)
         if not may:
             return False
         parts = [part for part in map(content_terms, split_parts(old_item)) if part]
         return any(_says(old_item, hard, terms, parts, item) for item in may)
 
     def _find_near(self, hard: tuple[Anchor, ...]) -> Iterable[str]:
-        """The items that hold the rarest kind of anchor, a number, if there is one."""
-        numbers = [anchor.value for anchor in hard if anchor.kind is Kind.NUMBER]
-        if not numbers:
+        """The items that hold all hard anchors; the kinds that are quickest to find narrow the search."""
+        if not hard:
             return self._items
-        if self._by_value is None:
-            self._by_value = {}
-            for item in self._items:
-                for value in prepare(item).values:
-                    self._by_value.setdefault(value, []).append(item)
-        return min((self._by_value.get(value, []) for value in numbers), key=len)
+        if self._holders is None:
+            self._holders = Holders(self._items)
+        first, *rest = sorted(hard, key=_by_effort)
+        may = self._holders.find(first)
+        return [item for item in may if all(is_present(anchor, prepare(item)) for anchor in rest)]
+
+
+_QUICK = (Kind.NUMBER, Kind.IDENTIFIER, Kind.NAME)
+
+
+def _by_effort(anchor: Anchor) -> int:
+    return _QUICK.index(anchor.kind) if anchor.kind in _QUICK else len(_QUICK)
 
 
 def _says(old: str, hard: tuple[Anchor, ...], terms: frozenset[str], parts: list[frozenset[str]], new: str) -> bool:

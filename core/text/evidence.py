@@ -31,8 +31,7 @@ _CJK_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]{2,}")
 _WORD = re.compile(r"[^\W_\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+(?:['.-][^\W_]+)*")
 _LOOP_PROBE = 4_000  # characters; a loop that fills half of a text shows at its front or end
 _MIN_REPEATS = 3  # of one line
-_LONG_LINE = 40  # characters; a line of less is looked at closely
-_SIGN = re.compile(r"[\W_]+")
+_MANY_WORDS = re.compile(r"[\W_]*(?:[^\W_]+[\W_]+){8}[^\W_]")  # more than any placeholder has
 _MIN_WORDS = 20
 _MIN_VARIETY = 0.2
 _PROBED_WORDS = 400  # a long text repeats its small words anyway
@@ -73,16 +72,11 @@ def is_degenerate(text: str, section: str = "Current State") -> bool:
 
 
 def _is_placeholder_line(line: str, section: str) -> bool:
-    if len(line) > _LONG_LINE and len("".join(_SIGN.split(line))) > _longest_placeholder() + len(section):
+    if _MANY_WORDS.match(line):
         return False
     plain = unicodedata.normalize("NFKC", line).strip()
     key = normalise(plain.strip("()[]{}<>\"'` "))
     return _ONLY_SIGNS.fullmatch(plain) is not None or key in _placeholders() or (key == section and bool(key))
-
-
-@cache
-def _longest_placeholder() -> int:
-    return max(map(len, _placeholders()))
 
 
 @cache

@@ -58,19 +58,25 @@ def windows(run: str) -> list[str]:
 def count_present(terms: frozenset[str], others: frozenset[str]) -> int:
     """Return how many terms are among others: equal, or one begins with the other."""
     present = terms & others
-    heads = [other for other in others if len(other) >= _MIN_STEM]
+    if len(present) == len(terms):
+        return len(present)
+    heads = {other[:_MIN_STEM] for other in others if len(other) >= _MIN_STEM}
     return len(present) + sum(
-        len(term) >= _MIN_STEM and any(o.startswith(term) or term.startswith(o) for o in heads)
+        term[:_MIN_STEM] in heads
+        and any(len(o) >= _MIN_STEM and (o.startswith(term) or term.startswith(o)) for o in others)
         for term in terms - present
+        if len(term) >= _MIN_STEM
     )
 
 
+@lru_cache(maxsize=4_096)
 def split_parts(text: str) -> tuple[str, ...]:
     """Return the parts of a statement: list members, clauses, conditions."""
     pieces = (part for piece in _PUNCTUATION.split(text) for part in _conjunctions().split(piece))
     return tuple(piece.strip() for piece in pieces if piece and piece.strip())
 
 
+@lru_cache(maxsize=4_096)
 def split_at_commas(text: str) -> tuple[str, ...]:
     """Return the clauses of a statement, cut at commas too."""
     return tuple(piece.strip() for piece in _CLAUSE_END.split(text) if piece.strip())

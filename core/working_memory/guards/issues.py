@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from core.model import ParkedLine
-from core.text.anchors import content_terms, find_anchors, is_present, polarity, prepare
+from core.text.anchors import Holders, content_terms, find_anchors, is_present, polarity, prepare
 from core.text.items import BodyItem
 from core.text.keys import KeyIndex, is_duplicate, is_resolved, item_key
 from core.text.normal_form import fresh_items
@@ -131,11 +131,15 @@ def _may_contain(new: Sequence[str]) -> Callable[[str, Sequence[str]], Sequence[
 
 
 def _may_reword(new: Sequence[str]) -> Callable[[str, Sequence[str]], Sequence[str]]:
-    """Name the new items that hold a number or identifier of an old one, where it has one."""
+    """Name the new items that hold the first hard anchor of an old one, where it has one."""
+    holders = Holders(new)
 
     def find(text: str, free: Sequence[str]) -> Sequence[str]:
         hard = find_anchors(text).hard
-        return [item for item in free if is_present(hard[0], prepare(item))] if hard else free
+        if not hard or not free:
+            return free
+        near = holders.find(hard[0])
+        return [item for item in free if item in near] if near else ()
 
     return find
 
