@@ -3,7 +3,7 @@
 Pure: `notice` takes all it rests on as data.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.archivist.boundaries import BoundaryRules
@@ -16,6 +16,7 @@ from core.storage.episodic import EpisodicRow
 from core.storage.memory_versions import PendingLine, Version
 from core.storage.segments import SegmentRow, Times
 from core.text.language import detect_language
+from core.text.statements import find_command
 from core.text.tokens import truncate_tokens
 from core.working_memory.heuristics import Proposal, TurnText, propose
 
@@ -61,11 +62,17 @@ class Noticed:
     lines: tuple[tuple[Section, str, str | None], ...]
     title: str  # for the conversation, "" to leave it
     preview: str
+    asked_to_remember: bool
 
     @property
     def kept(self) -> int:
         """Lines that the user would count as remembered."""
-        return sum(1 for section, _, _ in self.lines if section not in (Section.TITLE, Section.STATE))
+        return count_kept(section for section, _, _ in self.lines)
+
+
+def count_kept(sections: Iterable[Section]) -> int:
+    """Count the lines that the user would call remembered: title and state follow the talk by themselves."""
+    return sum(1 for section in sections if section not in (Section.TITLE, Section.STATE))
 
 
 def notice(situation: Situation, vectors: Vectors | None, rules: BoundaryRules, *, confirm_drift: bool) -> Noticed:
@@ -93,7 +100,13 @@ def notice(situation: Situation, vectors: Vectors | None, rules: BoundaryRules, 
         lines=tuple((p.section, p.text, p.replaces) for p in proposals),
         title=_choose_title(proposals),
         preview=_choose_preview(proposals),
+        asked_to_remember=_asks_to_remember(user),
     )
+
+
+def _asks_to_remember(user: str) -> bool:
+    command = find_command(user)
+    return command is not None and command.command == "remember"
 
 
 def _user_vector(situation: Situation, vectors: Vectors | None) -> bytes | None:

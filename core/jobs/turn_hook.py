@@ -16,7 +16,7 @@ from core.archivist.twins import Twin, TwinWriter
 from core.config import LearningSettings
 from core.jobs import remembering, segmentation
 from core.jobs.embedder_slot import EmbedderSlot
-from core.jobs.remembering import Noticed, Situation, Vectors
+from core.jobs.remembering import Noticed, Situation, Vectors, count_kept
 from core.model import BoundaryReason, Role, SaidTurn, SegmentId, SessionId, TurnId
 from core.redaction import redact
 from core.retrieval.indexing import put_messages
@@ -44,6 +44,8 @@ class Remembered:
     turn: TurnId
     kept: int
     closed: SegmentId | None
+    waiting: int  # lines that the next commit takes in, but for title and state
+    asked_to_remember: bool
     pending_tokens: int
     live_tokens: int
 
@@ -242,6 +244,8 @@ class TurnHook:
             turn=situation.turn,
             kept=noticed.kept,
             closed=closed,
+            waiting=noticed.kept + count_kept(line.section for line in situation.pending),
+            asked_to_remember=noticed.asked_to_remember,
             pending_tokens=situation.standing.pending_tokens,
             live_tokens=situation.standing.live_tokens,
         )

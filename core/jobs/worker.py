@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 5.0
 MOST_COMMITS_BEHIND = 3
+SEGMENT_SHARE = 0.5  # of the tokens that make a commit due: what leaves the window when a segment closed
+SEGMENT_LINES = 8  # waiting lines that are worth a commit when a segment closed
 IDLE_S = 30 * 60.0  # an open segment nobody spoke in for so long is finished (archivist.md section 6)
 
 
@@ -308,7 +310,12 @@ class Worker:
             return ""
         if max(remembered.pending_tokens, remembered.live_tokens) >= self._commit_at_tokens:
             return "The conversation outgrew the window."
-        return "A segment closed." if remembered.closed is not None else ""
+        if remembered.asked_to_remember:
+            return "You asked to remember something."
+        if remembered.closed is None:
+            return ""
+        much = remembered.pending_tokens >= self._commit_at_tokens * SEGMENT_SHARE
+        return "A segment closed." if much or remembered.waiting >= SEGMENT_LINES else ""
 
     async def _commit_as_asked(self, job: Job) -> None:
         await self._commit(job.session_id, cause=job.payload["cause"], asked=True)

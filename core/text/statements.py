@@ -108,6 +108,7 @@ def _match(clause: Clause, at: datetime | None) -> Statement | None:
     return None
 
 
+@lru_cache(maxsize=64)  # several rooms ask about the message at hand
 def find_command(text: str) -> MemoryCommand | None:
     """Return the order to remember or forget that opens a message, if there is one."""
     prose = drop_foreign(text[:4000]).strip()
