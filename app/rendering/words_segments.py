@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.rendering.words import count, span
+from app.rendering.words import clock_time, count, span
 from core.model import RecapSource, Segment, TreeItem
 
 BOOKEND = "Conversation segment ("
@@ -45,8 +45,17 @@ def recap_note(segment: Segment, now: float) -> RecapNote:
 
 def tree_note(item: TreeItem, now: float) -> str:
     """What stands beside a branch or leaf of the tree."""
-    when = span(item.started_at, item.ended_at, now)
-    return f"{count(item.leaves, 'part')} · {when}" if item.leaves else when
+    return count(item.leaves, "part") if item.leaves else clock_time(item.started_at, now)
+
+
+def tree_detail(item: TreeItem, now: float) -> str:
+    """What stands below the title of what is read in the tree."""
+    parts = [span(item.started_at, item.ended_at, now)]
+    if item.leaves:
+        parts.append(count(item.leaves, "part"))
+    if item.placeholder:
+        parts.append("placeholder: the first sentence of each part, until a model sums them up")
+    return " · ".join(parts)
 
 
 def _when(at: float, now: float) -> str:

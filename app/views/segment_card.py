@@ -5,7 +5,7 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QMenu, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QMenu, QVBoxLayout, QWidget
 
 from app.rendering.display import clean, one_line
 from app.rendering.words import boundary, count, drift, span, turns_range
@@ -134,8 +134,8 @@ class SegmentCard(QWidget):
         self._rail.setFixedWidth(look.px(18))
         self._title = make_label("", "line-title", wrap=True)
         self._state = make_label("", "kept")
-        self._more = make_button("⋯", "plain", self.show_menu, tip="Rename, merge, split, recap again")
-        self._more.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self._more = make_button("⋯", "link", self.show_menu, tip="Rename, merge, split, recap again")
+        self._more.setFixedSize(look.px(26), look.px(22))
         self._when = make_label("", "muted", wrap=True)
         self._why = make_label("", "muted", wrap=True)
         self._summary = make_label("", "line", wrap=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QButtonGroup,
@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.rendering.display import clean, one_line
-from app.rendering.words_segments import tree_note
+from app.rendering.words_segments import tree_detail, tree_note
 from app.theme import Look
 from app.views.base import Scroll, make_button, make_label
 from core.model import TreeItem, TreeView
@@ -68,8 +68,12 @@ class TreePane(QWidget):
         self._turn = make_button("", "jump", self._on_turn, tip="Go there in its conversation")
         self._reader = Scroll(look)
         self._reader.setAccessibleName("What was said")
-        for widget in (self._title, self._note, self._text, self._turn):
+        for widget in (self._title, self._note, self._text):
             self._reader.column.addWidget(widget)
+        foot = QHBoxLayout()  # a button of fixed width would be the width of the column
+        foot.addWidget(self._turn)
+        foot.addStretch(1)
+        self._reader.column.addLayout(foot)
         self._halves = QSplitter(Qt.Orientation.Vertical)
         self._halves.setHandleWidth(1)
         self._halves.setChildrenCollapsible(False)
@@ -151,14 +155,15 @@ class TreePane(QWidget):
 
     def _show_chosen(self, item: TreeItem | None) -> None:
         self._chosen = item if item is not None and item.text else None
+        was_shown = self._reader.isVisible()
         self._reader.setVisible(self._chosen is not None)
+        if self._chosen is not None and not was_shown:
+            height = self._halves.height()
+            self._halves.setSizes([height * 3 // 5, height * 2 // 5])
         if self._chosen is None:
             return
-        note = tree_note(self._chosen, self._now)
-        if self._chosen.placeholder:
-            note += " · placeholder: the first sentence of each part, until a model sums them up"
         self._title.setText(one_line(self._chosen.title, 300))
-        self._note.setText(note)
+        self._note.setText(tree_detail(self._chosen, self._now))
         text = clean(self._chosen.text)
         self._text.setText(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS].rstrip() + " …")
         turns = self._chosen.turns
@@ -166,7 +171,7 @@ class TreePane(QWidget):
         if turns:
             self._turn.setText(f"Go to turn {turns[0]}")
         self._reader.verticalScrollBar().setValue(0)
-        self._reader.fit()
+        QTimer.singleShot(0, self._reader.fit)  # once the reader has its size
 
     def _on_turn(self) -> None:
         if self._chosen is not None and self._chosen.turns:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QTreeWidget
 from qasync import QEventLoop
 
 from app.desk import Desk
@@ -27,10 +27,14 @@ from core.model import (
     ModelStatus,
     Origin,
     ParkedLine,
+    RecapSource,
     Section,
     Segment,
     SegmentId,
+    SegmentRecap,
     SessionId,
+    TreeItem,
+    TreeView,
     TurnId,
     WorkingMemory,
 )
@@ -133,9 +137,26 @@ def fill(engine: ScriptedEngine) -> None:
         started_at=now - 4_000, ended_at=now - 2_600, is_open=False, opened_by=None, gap_s=None,
         title="Runbook for the cutover", summary="The four stages were listed and the lag check was written.",
         similarities=(0.91, 0.9, 0.88, 0.92, 0.86, 0.71),
+        recap=SegmentRecap(source=RecapSource.MODEL, usable=True, model="Qwen3 4B · Q4_K_M"),
+    )  # fmt: skip
+    waiting = replace(
+        base, id=SegmentId("p"), started_at=now - 9_000, ended_at=now - 8_100, title="Choosing the cutover day",
+        summary="Conversation segment (6 turns). Started with: When is traffic lowest? | Ended with: 14 December, then."
+        "\nTraffic is lowest on Monday mornings.\nWe decided to cut over on 14 December at 09:00.",
+        recap=SegmentRecap(
+            source=RecapSource.HEURISTIC, usable=False, attempts=2, next_try_at=now + 540,
+            error="The model's text held names or numbers that nobody said.",
+        ),
+    )  # fmt: skip
+    pending = replace(
+        waiting, id=SegmentId("w"), started_at=now - 7_900, ended_at=now - 7_000, title="Replication lag",
+        summary="Lag on staging is under two seconds.", opened_by=BoundaryReason.DRIFT,
+        recap=SegmentRecap(source=RecapSource.HEURISTIC, usable=False, working=True),
     )  # fmt: skip
     engine.segments.held[session] = (
-        base,
+        waiting,
+        pending,
+        replace(base, opened_by=BoundaryReason.HAND),
         replace(
             base, id=SegmentId("b"), first_turn=turn, last_turn=turn, started_at=now - 1_700, ended_at=None,
             is_open=True, opened_by=BoundaryReason.TIME_GAP, gap_s=840.0, title="Sign-off and staging port",
@@ -159,6 +180,35 @@ def fill(engine: ScriptedEngine) -> None:
         context_size_tokens=8_192, reused_share=0.92,
     )  # fmt: skip
     fill_chinese(engine)
+    fill_tree(engine)
+
+
+def fill_tree(engine: ScriptedEngine) -> None:
+    now = engine.now
+    leaf = TreeItem(
+        ref="", title="When is traffic lowest? I would like to cut over then.", started_at=now - 9_000,
+        ended_at=now - 8_100, tokens=420, session_id=SessionId("pg"), turns=(TurnId(1), TurnId(2)),
+        text="You: When is traffic lowest? I would like to cut over then.\n\nReply: On Monday mornings, by the last "
+        "four weeks.\n\nYou: 14 December, then.",
+    )  # fmt: skip
+    chinese = replace(
+        leaf, title="第三章的消融实验还缺哪些？", text="You: 第三章的消融实验还缺哪些？", session_id=SessionId("zh")
+    )
+    head = TreeItem(ref="conversation:pg", title="PostgreSQL 16 cutover plan", started_at=now - 9_000,
+                    ended_at=now - 60, leaves=3, tokens=1_260)  # fmt: skip
+    engine.tree.top[TreeView.CONVERSATION] = (
+        head,
+        replace(head, ref="conversation:zh", title="论文第三章修改意见", leaves=1),
+        replace(head, ref="conversation:x", title="Trip to Porto in March", leaves=12, started_at=now - 9 * DAY),
+    )
+    engine.tree.top[TreeView.LEVEL] = (
+        TreeItem(ref="node:1", title="Summary of 10 parts", started_at=now - 9 * DAY, ended_at=now - DAY, leaves=10,
+                 text="Ana prefers the morning train.\nThe hotel in Porto is booked for three nights.",
+                 placeholder=True),
+    )  # fmt: skip
+    engine.tree.below["conversation:pg"] = (leaf, replace(leaf, title="How do we check the replication lag?"), leaf)
+    engine.tree.below["conversation:zh"] = (chinese,)
+    engine.tree.below["node:1"] = (leaf,)
 
 
 def fill_chinese(engine: ScriptedEngine) -> None:
@@ -202,7 +252,7 @@ async def take(app: QApplication, folder: Path, states: list[str]) -> None:
         look = Look(app, ROOT / "resources" / "themes")
         look.apply(
             mode=ThemeMode.DARK if state.startswith("dark") else ThemeMode.LIGHT,
-            zoom_percent=150 if state == "zoom150" else 200 if state == "zoom200" else 100,
+            zoom_percent=150 if state.startswith("zoom150") else 200 if state == "zoom200" else 100,
         )
         window = MainWindow(look, settings)
         window.resize(1440, 900)
@@ -223,7 +273,16 @@ async def take(app: QApplication, folder: Path, states: list[str]) -> None:
 
 
 async def prepare(state: str, engine: ScriptedEngine, window: MainWindow, desk: Desk) -> None:
-    if state in ("segments", "files", "darkfiles", "darksegments"):
+    if "tree" in state:
+        window.show_tab("Segments")
+        window.segments.show_page("Memory tree")
+        await asyncio.sleep(0.2)
+        rows = window.segments.tree.findChildren(QTreeWidget)[0]
+        for i in range(2):
+            rows.topLevelItem(i).setExpanded(True)
+        await asyncio.sleep(0.2)
+        rows.setCurrentItem(rows.topLevelItem(0).child(0))
+    if state in ("segments", "files", "darkfiles", "darksegments", "zoom150segments"):
         window.show_tab("Files" if "files" in state else "Segments")
     if state == "new":
         desk.list.new()
