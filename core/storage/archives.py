@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from core.model import Message, MessageId, Role, SessionId, TurnId
 from core.storage.database import Connection, Row
-from core.storage.turns import LiveMessage, get_message
+from core.storage.turns import LiveMessage, load_by_id
 
 Change = Mapping[str, object]  # one entry of `memory_diff.json`
 
@@ -230,9 +230,7 @@ def load_messages(c: Connection, archive: Archive) -> tuple[Message, ...]:
             json.dumps(archive.copied),
         ),
     )
-    found = [get_message(c, MessageId(message_id)) for (message_id,) in rows]
-    messages = [message for message in found if message is not None]
-    return tuple(sorted(messages, key=lambda m: (m.turn, m.role is not Role.USER)))
+    return load_by_id(c, [MessageId(message_id) for (message_id,) in rows])
 
 
 def load_unfinished_messages(c: Connection, session_id: SessionId) -> tuple[LiveMessage, ...]:

@@ -1,5 +1,6 @@
 """Turns and their messages: the chat transcript, kept exactly as it was said."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -72,6 +73,15 @@ def add_message(
 def get_message(c: Connection, message_id: MessageId) -> Message | None:
     rows = c.execute(f"SELECT {_COLUMNS} {_FROM} WHERE m.id = ?", (message_id,))
     return next((_read(row) for row in rows), None)
+
+
+def load_by_id(c: Connection, message_ids: Sequence[MessageId]) -> tuple[Message, ...]:
+    """Return some messages, oldest first."""
+    rows = c.execute(
+        f"SELECT {_COLUMNS} {_FROM} WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.turn, m.role DESC",
+        (json.dumps(message_ids),),
+    )
+    return tuple(_read(row) for row in rows)
 
 
 def grow_reply(c: Connection, message_id: MessageId, text: str) -> None:
