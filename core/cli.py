@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from core import report
+from core.commands import tree
 from core.config import load_settings
 from core.engine import Engine
 from core.errors import CoreError
@@ -54,6 +55,9 @@ def show(data_dir: DataDir = None) -> None:
     _run(_show(find_data_folder(data_dir)))
 
 
+tree.add_to(cli)
+
+
 def main() -> None:
     """Run the command line."""
     cli()
@@ -88,6 +92,9 @@ async def _replay(files: list[Path], folder: DataFolder, *, embeddings: bool, sh
                 break
         for problem in engine.status.problems:
             console.print(problem, style="yellow", markup=False)
+        if not stop.is_set():
+            with console.status("Finishing segments …"):
+                await engine.wait_idle()
         if show and not stop.is_set():
             await report.print_memory(engine, console)
     finally:

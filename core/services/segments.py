@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from core.archivist.recap import Trigger
 from core.archivist.summaries import summarise
 from core.archivist.topics import name_topic
 from core.changes import Changes
@@ -61,6 +62,20 @@ class SegmentsService:
         waiting = await self._ground.database.write(ask)
         self._ground.backroom().worker.wake()
         return waiting
+
+    async def finish_closed(self) -> None:
+        """Queue the work of closed segments that lost theirs, and what the tree needs."""
+        await self._ground.backroom().finishing.finaliser.look(Trigger.TIMER)
+        self._ground.backroom().worker.wake()
+
+    async def count_waiting(self) -> int:
+        """Return how many closed segments have a placeholder for a recap."""
+        return len(await self._ground.database.read(recaps.load_pending))
+
+    async def list_causes(self) -> tuple[str, ...]:
+        """Return why recaps are missing, with how many of each."""
+        causes = await self._ground.database.read(recaps.count_causes)
+        return tuple(f"{count}: {cause}" for cause, count in causes)
 
     # -- by hand -------------------------------------------------------------------------------
 

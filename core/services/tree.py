@@ -47,6 +47,10 @@ class TreeService:
         chunks = await self._ground.database.read(lambda c: tree.load_chunks(c, since=start, until=end))
         return tuple(map(_show_chunk, chunks))
 
+    async def count_nodes(self) -> int:
+        """Return how many summaries there are."""
+        return len(await self._ground.database.read(tree.load_nodes))
+
     async def seal(self) -> None:
         """Seal what is due and make again what must be, now."""
         await self._ground.backroom().finishing.tree.seal()

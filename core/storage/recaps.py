@@ -145,6 +145,16 @@ def load_pending(c: Connection) -> tuple[Stretch, ...]:
     return tuple(map(_read, rows))
 
 
+def count_causes(c: Connection) -> tuple[tuple[str, int], ...]:
+    """Return (why there is none, how many) of the recaps that are missing, most frequent first."""
+    rows = c.execute(
+        "SELECT s.summary_error, count(*) FROM segments s JOIN conversations v ON v.session_id = s.session_id"
+        " WHERE s.status IN ('closed', 'stale') AND s.summary_error <> '' AND v.deleted_at IS NULL"
+        " GROUP BY s.summary_error ORDER BY count(*) DESC"
+    )
+    return tuple((cause, count) for cause, count in rows)
+
+
 def load_unfinalised(c: Connection, limit: int = 500) -> tuple[Stretch, ...]:
     """Return closed segments whose work no job is queued for: those of older stores, or a lost job's."""
     rows = c.execute(
