@@ -262,11 +262,12 @@ class ModelHost:
             return
         now_s = time.monotonic()
         self._send(op="ping", id=next(self._numbers))
+        loaded = self._ready is not None and self._ready.done()
         idles = self._idle_s is not None and not self._answers and now_s - self._used_s >= self._idle_s
         if hang := self._watch.beat(now_s):
             self._hang = self._hang or hang
             self._process.kill()
-        elif idles and self._unloading is None:
+        elif loaded and idles and self._unloading is None:
             self._unloading = asyncio.get_running_loop().create_task(self._unload(self._process))
         self._plan_beat()
 
@@ -289,6 +290,7 @@ class ModelHost:
                 self._report(
                     phase=ModelPhase.READY, context_size_tokens=frame["context_tokens"], detail=frame.get("note", "")
                 )
+                self._used_s = time.monotonic()
                 if self._ready is not None and not self._ready.done():
                     self._ready.set_result(None)
             case "failed":

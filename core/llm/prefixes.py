@@ -102,9 +102,11 @@ class Prefixes:
         return self._context.rewind(min(count_common(self._context.known, tokens), len(tokens) - 1))
 
     def _keep(self, *, lost_after: int) -> None:
-        """Put what the context holds aside, if more of it than `WORTH_KEEPING_TOKENS` would be lost."""
+        """Put what the context holds aside, if enough of it would be lost; of a chat all counts, it may be saved."""
         owner, known = self._owner, self._context.known
-        if owner is None or not owner.keeps or len(known) - lost_after < WORTH_KEEPING_TOKENS:
+        if owner is None or not owner.keeps:
+            return
+        if len(known) - (0 if owner.saves else lost_after) < WORTH_KEEPING_TOKENS:
             return
         self._kept.pop(owner, None)
         self._kept[owner] = SavedState(tokens=list(known), data=self._context.copy_out())

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -13,6 +14,7 @@ from core.errors import ModelError
 from core.llm.host import ModelHost
 from core.llm.port import ChatMessage, GenerationEnd, GenerationPiece, GenerationRequest
 from core.llm.process import explain_exit
+from core.llm.watch import Patience
 from core.model import ModelPhase
 from tests.core.llm.phases import Phases
 
@@ -259,3 +261,69 @@ def test_a_signal_for_the_programs_whole_group_is_not_for_the_model(tmp_path):
         assert host.status.phase is ModelPhase.READY
 
     run_for_a_minute(main())
+
+
+HASTY = Patience(beat_s=0.1, silence_s=1, first_silence_s=20)
+
+
+@pytest.mark.model
+def test_a_process_that_stands_still_is_ended_said_and_started_again(chat_model):
+    async def main():
+        host = ModelHost(chat_model, patience=HASTY)
+        try:
+            _, error = await kill_while_it_streams(host, signal.SIGSTOP)
+            assert "has not answered for 1 s" in str(error)
+            assert "conversation is kept; your next message starts the model again." in str(error)
+            assert "llama" in error.details
+            assert (host.status.phase, host.pid) == (ModelPhase.FAILED, None)
+            assert isinstance((await collect(host, HELLO))[-1], GenerationEnd)
+        finally:
+            await host.aclose()
+
+    run_for_a_minute(main())
+
+
+def test_a_process_that_does_not_stop_when_told_to_is_ended(tmp_path):
+    model = tmp_path / "m.gguf"
+    model.write_bytes(b"x")
+    deaf = f"""
+import os, json, struct
+os.write(1, {READY})
+while head := os.read(0, 4):
+    frame = json.loads(os.read(0, struct.unpack(">I", head)[0]))
+    if frame["op"] == "ping":
+        body = json.dumps(dict(op="pong", id=frame["id"], computing_s=0.0, cpu_s=0.0)).encode()
+        os.write(1, struct.pack(">I", len(body)) + body)
+"""
+
+    async def main():
+        patience = Patience(beat_s=0.05, stopping_s=0.3)
+        host = ModelHost(model, command=[sys.executable, "-c", deaf], patience=patience)
+        answer = asyncio.ensure_future(collect(host, HELLO))
+        await host.start()
+        await asyncio.sleep(0)
+        host.cancel()
+        with pytest.raises(ModelError, match="did not stop within"):
+            await answer
+        await host.aclose()
+
+    run_for_a_minute(main())
+
+
+@pytest.mark.model
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_loading_asking_and_closing_over_and_over_leaves_nothing_behind(chat_model):
+    """The full count is the benchmark's (`python -m benchmarks.cycles`)."""
+
+    async def main():
+        for _ in range(5):
+            host = ModelHost(chat_model)
+            assert isinstance((await collect(host, HELLO))[-1], GenerationEnd)
+            pid = host.pid
+            await host.aclose()
+            assert not is_running(pid)
+
+    before = len(os.listdir("/proc/self/fd"))
+    run_for_a_minute(main())
+    assert len(os.listdir("/proc/self/fd")) <= before
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("model-host")]

@@ -18,3 +18,7 @@ class Phases:
     async def reach(self, phase: ModelPhase) -> None:
         """Return once the model has been in `phase`, or is."""
         await self._reached[phase].wait()
+
+    def clear(self) -> None:
+        """Forget which phases there were."""
+        self._reached.clear()

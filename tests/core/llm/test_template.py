@@ -51,3 +51,36 @@ def test_folding_keeps_order_and_text():
         ChatMessage("user", "Be brief.\n\nHi"),
         ChatMessage("assistant", "Yes?\n\nYes?"),
     )
+
+
+SENTINEL = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
+NO_SYSTEM = "{% for m in messages if m.role != 'system' %}[{{ m.role }}]{{ m.content }}{% endfor %}"
+THINKS = SENTINEL + "[assistant]{% if enable_thinking %}<think>\n{% endif %}"
+
+
+def test_a_template_that_drops_the_system_text_without_a_word_gets_it_with_the_users():
+    assert render(NO_SYSTEM, SYSTEM, USER) == "[user]Be brief.\n\nHi"
+
+
+def test_a_template_that_drops_other_messages_is_not_trusted():
+    template = ChatTemplate("[last]{{ messages[-1].content }}", bos="", eos="")
+    assert template.render([SYSTEM, USER]) == CHATML
+    assert "broken" in template.note
+
+
+@pytest.mark.parametrize(("source", "said"), [(None, "no chat template"), ("{% for %}", "broken"), (SENTINEL, "")])
+def test_what_is_odd_about_a_template_is_said(source, said):
+    note = ChatTemplate(source, bos="", eos="").note
+    assert said in note
+    assert bool(note) is bool(said)
+
+
+def test_earlier_thoughts_are_not_sent_again():
+    thought = ChatMessage("assistant", "<think>secret</think>Yes?")
+    assert render(SENTINEL, USER, thought, USER) == "[user]Hi[assistant]Yes?[user]Hi"
+
+
+def test_a_thought_is_asked_for_only_where_it_is_wanted():
+    template = ChatTemplate(THINKS, bos="", eos="")
+    assert template.render([USER]).endswith("<think>\n")
+    assert template.render([USER], thinks=False).endswith("[assistant]")
