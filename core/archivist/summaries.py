@@ -5,7 +5,7 @@ Pure but for reading `resources/rules/stopwords.*.toml`.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from core.archivist.markers import hide_quoted, is_acknowledgement
@@ -16,6 +16,7 @@ from core.text.clauses import fold as fold_letters
 from core.text.clauses import has_cjk, load_grammars
 
 SUMMARY_CHARACTERS = 160  # of each of the two sentences
+Test = Callable[[str], bool]
 _SENTENCE = re.compile(r"[^\n.!?…。！？]*(?:[.](?=\S)[^\n.!?…。！？]*)*[.!?…。！？]*")
 _MARKUP = re.compile(r"^[\s#>*+-]+|\*\*|__")
 _GREETING = re.compile("[你您]好")
@@ -26,12 +27,25 @@ def summarise(texts: Sequence[str]) -> str:
     spoken = [sentence for text in texts for sentence in _sentences(text) if not is_acknowledgement(sentence)]
     if not spoken:
         return ""
-    said = [sentence for sentence in spoken if says_something(sentence)]
-    said = said or [sentence for sentence in spoken if not introduces(sentence)] or spoken[:1]
-    told = [sentence for sentence in said if _reads_alone(sentence)] or said
-    told = [sentence for sentence in told if _is_own(sentence)] or told
-    first, last = _trim(told[0]), _trim(told[-1])
+    first, last = map(_trim, _find_ends(spoken))
     return first if fold(first) == fold(last) else f"{first}\n{last}"
+
+
+def _find_ends(spoken: Sequence[str]) -> tuple[str, str]:
+    """Return the first and the last sentence of the best sort there is; those between are not looked at."""
+    sorts: tuple[tuple[Test, ...], ...] = ((_reads_alone, _is_own), (_reads_alone,), (_is_own,), ())
+    for worth in (says_something, _names_nobody):
+        for sort in sorts:
+            # from cheap to dear
+            tests = (*reversed(sort), worth)
+            first = next((s for s in spoken if all(test(s) for test in tests)), None)
+            if first is not None:
+                return first, next(s for s in reversed(spoken) if all(test(s) for test in tests))
+    return spoken[0], spoken[0]
+
+
+def _names_nobody(sentence: str) -> bool:
+    return not introduces(sentence)
 
 
 def _reads_alone(sentence: str) -> bool:

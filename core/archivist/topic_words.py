@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from core.archivist.words import KNOWN_WORDS, all_phrases, cjk_run, fold, load_rules, phrases, stem
 
 _SELF = re.compile(r"I(?:['’]m| am) [A-Z]\w+[.!]*")  # the capital tells "I'm Ines" from "I'm lonely"
+KNOWN_CLAUSES = 512  # a segment's are read for its title and for its summary
 _LONG_ENDING = 5  # shorter words in -ed, -ing, -ly are words of their own (bed, ring, fly)
 
 
@@ -123,6 +124,7 @@ def _empty(word: Word) -> Word:
     return replace(word, key="", links=False)
 
 
+@lru_cache(maxsize=KNOWN_CLAUSES)
 def introduces(text: str) -> bool:
     """Say whether somebody says their name in a clause or sentence."""
     return _introduction().search(fold(text)) is not None or _SELF.fullmatch(text.strip()) is not None

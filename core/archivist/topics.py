@@ -273,12 +273,17 @@ def _shared_parts(runs: Mapping[str, int], language: str) -> Iterator[str]:
 
 def _strip_edges(piece: str, language: str) -> str:
     """Take verbs and particles off the ends, unless they are part of a word that is kept."""
-    edges, keep = words_of("edges", language), words_of("keep", language)
-    while len(piece) > 1 and piece[0] in edges and not any(piece.startswith(word) for word in keep):
+    edges, keep = words_of("edges", language), _kept(language)
+    while len(piece) > 1 and piece[0] in edges and not piece.startswith(keep):
         piece = piece[1:]
-    while len(piece) > 1 and piece[-1] in edges and not any(piece.endswith(word) for word in keep):
+    while len(piece) > 1 and piece[-1] in edges and not piece.endswith(keep):
         piece = piece[:-1]
     return piece if len(piece) > 1 else ""
+
+
+@cache
+def _kept(language: str) -> tuple[str, ...]:
+    return tuple(words_of("keep", language))
 
 
 def _pairs(name: str) -> frozenset[str]:

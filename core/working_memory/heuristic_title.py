@@ -44,29 +44,41 @@ def find_title(turn: TurnText, known: Known, language: str) -> Proposal | None:
     if not _read_phrases(turn.user[:_MAX_CHARS_READ], lang)[0]:
         return None
     texts = [*known.recent, turn.user]
-    phrases = _count(texts, lang)
     current = next(iter(known.of(Section.TITLE)), "")
     if not current:
-        title = _compose(_pick(phrases, ()), rules)
+        title = _compose(_pick(_count(texts, lang), ()), rules)
     else:
-        title = _improve(current, phrases, rules, lang, len(texts))
+        title = _improve(current, texts, rules, lang)
     if not title or fold(title) == fold(current):
         return None
     return Proposal(section=Section.TITLE, text=title, turns=(turn.turn,), replaces=current or None)
 
 
-def _improve(current: str, phrases: list[_Phrase], rules: TitleRules, lang: str, turns: int) -> str:
+def _improve(current: str, texts: Sequence[str], rules: TitleRules, lang: str) -> str:
     """Return a better title that shares a phrase with the present one, else the present one."""
     held = find_terms(current)
-    if len(held) < _WEAK_TERMS and turns <= _EARLY_TURNS:
-        title = _compose(_pick(phrases, ()), rules)
+    if len(held) < _WEAK_TERMS and len(texts) <= _EARLY_TURNS:
+        title = _compose(_pick(_count(texts, lang), ()), rules)
         terms = find_terms(title)
         return title if held & terms and len(terms) > len(held) else current
-    for phrase in _pick(phrases, held):
+    if not _comes_back(texts, lang):
+        return current
+    for phrase in _pick(_count(texts, lang), held):
         if len(phrase.turns) >= _TAKEOVER_TURNS and phrase.score >= 2 * _TAKEOVER_TURNS:
             kept = [_Phrase(part, at - MAX_PHRASES) for at, part in enumerate(rules.split(current)[: MAX_PHRASES - 1])]
             return _compose([*kept[:1], phrase, *kept[1:]], rules)
     return current
+
+
+def _comes_back(texts: Sequence[str], lang: str) -> bool:
+    """Say whether some phrase occurs in as many texts as it needs to take over: in most conversations none does."""
+    heard: dict[frozenset[str], int] = {}
+    for text in texts:
+        for terms in {terms for _, _, terms in _read_phrases(text[:_MAX_CHARS_READ], lang)[0]}:
+            times = heard[terms] = heard.get(terms, 0) + 1
+            if times >= _TAKEOVER_TURNS:
+                return True
+    return False
 
 
 def _count(texts: Sequence[str], lang: str) -> list[_Phrase]:
