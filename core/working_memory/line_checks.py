@@ -9,7 +9,7 @@ user's own words.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from core.model import Section, TurnId
 from core.text.anchors import Anchor, Prepared, content_terms, find_anchors, is_present, polarity, prepare
@@ -19,14 +19,17 @@ from core.text.keys import KeyIndex, item_key, normalise
 from core.text.polarity import Polarity
 from core.text.sentences import split_sentences
 from core.text.terms import count_present, split_at_commas
-from core.text.wordlists import words
+from core.text.wordlists import fold, words
 from core.working_memory.document import parse_document
 from core.working_memory.marks import CARRIED, RESTORED, strip_tag
 from core.working_memory.material import Material
+from core.working_memory.quotes import neutralise
 
 _NEAR = 0.6  # of a line's content terms: as near as a rewording is (rule 6.7)
 _ABOUT_USER = re.compile(r"^\W*(?:the\s+)?user\b|\buser's\b|用户|使用者|ユーザー|사용자", re.IGNORECASE)
+_MOST_TURNS = 3  # named as evidence of one line
 _LEAST_OWN = 0.5  # of the content terms of a statement about the user that the user used
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _MARK = re.compile(r"^\s*(?:\[[^\[\]\n]{1,20}\]\s*)+")
 
 
@@ -45,6 +48,7 @@ class _Unit:
 
     text: str
     terms: frozenset[str]
+    words: frozenset[str]  # the small ones too, so that of two near statements the nearer is found
 
 
 class Sources:
@@ -54,8 +58,8 @@ class Sources:
         self._material = material
         self._turns: dict[TurnId, str] = {}
         for message in material.messages:
-            said = self._turns.get(message.turn)
-            self._turns[message.turn] = f"{said}\n{message.text}" if said else message.text
+            said, text = self._turns.get(message.turn), _drop_orders(message.text)
+            self._turns[message.turn] = f"{said}\n{text}" if said else text
         self._prompt = KeyIndex(line for line in prompt_lines if item_key(line))
 
     def check(self, line: str, section: Section) -> Verdict:
@@ -83,7 +87,7 @@ class Sources:
         scores = {turn: _score(hard, terms, text) for turn, text in self._turns.items()}
         best = max(scores.values(), default=0.0)
         if best >= _LEAST_OWN:
-            return tuple(sorted(turn for turn, score in scores.items() if score >= best - 0.01))[:3]
+            return tuple(sorted(turn for turn, score in scores.items() if score >= best - 0.01))[:_MOST_TURNS]
         known = [
             (_score(hard, terms, old.text), old.turns)
             for lines in self._material.lines.values()
@@ -91,11 +95,11 @@ class Sources:
             if old.turns
         ]
         score, turns = max(known, default=(0.0, ()))
-        if score >= _LEAST_OWN:
+        if score >= max(best, _LEAST_OWN):
             return turns
         if best > 0:
-            return tuple(sorted(turn for turn, score in scores.items() if score >= best - 0.01))[:3]
-        return turns
+            return tuple(sorted(turn for turn, score in scores.items() if score >= best - 0.01))[:_MOST_TURNS]
+        return turns or tuple(sorted(self._turns)[-_MOST_TURNS:])  # a summary rests on what it was written from
 
     @cached_property
     def _texts(self) -> list[Prepared]:
@@ -119,7 +123,7 @@ class Sources:
         """Everything that was said or is remembered, a statement each, newest last."""
         said = [sentence for text in self._turns.values() for sentence in split_sentences(text)]
         held = [item for text in self._remembered for item in extract_items(text)]
-        return [_Unit(text, terms) for text in (*held, *said) if (terms := _plain_terms(text))]
+        return [_Unit(text, terms, _words(text)) for text in (*held, *said) if (terms := _plain_terms(text))]
 
     @cached_property
     def _users_terms(self) -> frozenset[str]:
@@ -143,16 +147,21 @@ class Sources:
         terms = _plain_terms(text)
         if not terms:
             return ""
-        near = [(count_present(terms, unit.terms) / len(terms), unit) for unit in self._units]
-        near = [(share, unit) for share, unit in near if share >= _NEAR]
+        near = [unit for unit in self._units if count_present(terms, unit.terms) >= _NEAR * len(terms)]
         if not near:
             return ""
-        best = max(share for share, _ in near)
-        nearest = [unit for share, unit in near if share == best]
+        own = _words(text)
+        likeness = [len(own & unit.words) / len(own | unit.words) for unit in near]
+        nearest = [unit for unit, like in zip(near, likeness, strict=True) if like == max(likeness)]
         ours = polarity(text)
         if any(_agree(ours, _polarity_about(terms, unit.text)) for unit in nearest):
             return ""
         return nearest[-1].text
+
+
+def _drop_orders(text: str) -> str:
+    """A message without the lines that speak as another role or in the prompt's own marks: nobody said them."""
+    return text if neutralise(text) == text else "\n".join(x for x in text.split("\n") if neutralise(x) == x)
 
 
 def _score(hard: Sequence[Anchor], terms: frozenset[str], text: str) -> float:
@@ -171,8 +180,16 @@ def _plain_terms(text: str) -> frozenset[str]:
     return frozenset(term for term in content_terms(text) if term not in _polar_stems())
 
 
+@cache
 def _polar_stems() -> frozenset[str]:
     return content_terms(" ".join(words("negation")))
+
+
+def _words(text: str) -> frozenset[str]:
+    """All words of a text, and the characters of scripts without blanks; those of negation left out."""
+    folded = fold(text)
+    found = _WORD.findall(folded)
+    return frozenset(word for word in found if word not in words("negation")) or frozenset((folded,))
 
 
 def _polarity_about(terms: frozenset[str], text: str) -> Polarity:
