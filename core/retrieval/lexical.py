@@ -71,6 +71,15 @@ def build_search_query(text: str, counts: Counts | None = None) -> Query:
     )
 
 
+def loosen(query: Query) -> Query:
+    """Return a query by single CJK characters, for one whose pairs are found nowhere; the same without any."""
+    grammar = _function_characters()
+    terms = dict.fromkeys(
+        part for term in query.terms for part in (term if _IS_CJK.match(term) else (term,)) if part not in grammar
+    )
+    return Query(terms=tuple(terms), match=" OR ".join(map(quote, terms)))
+
+
 def quote(term: str) -> str:
     """Return a term as FTS5 takes it; a single CJK character is the prefix of the pairs that begin with it."""
     quoted = '"' + term.replace('"', '""') + '"'
@@ -144,4 +153,10 @@ def _small_words(language: str) -> frozenset[str]:
 
 @cache
 def _function_characters() -> frozenset[str]:
-    return frozenset(c for table in load_rules("stopwords").values() for c in table.text("function_characters"))
+    """CJK characters that are grammar: those of `recall.*`, else of `stopwords.*`, language by language."""
+    own, general = load_rules("recall"), load_rules("stopwords")
+    found: set[str] = set()
+    for language in general:
+        listed = own[language].text("function_characters") if language in own else ""
+        found.update(listed or general[language].text("function_characters"))
+    return frozenset(found)

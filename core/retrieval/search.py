@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.retrieval.fusion import Candidate, fuse
-from core.retrieval.lexical import Query, build_search_query, quote
+from core.retrieval.lexical import Query, build_search_query, loosen, quote
 from core.retrieval.names import drop_common_names
 from core.retrieval.vector import load_space
 from core.storage import search, vectors
@@ -18,7 +18,7 @@ from core.storage.search import Filters
 
 POOL = 100  # candidates of each way of searching
 CODES = 200  # whose vectors are compared exactly
-LEXICAL_FLOOR = 0.10  # least share of a query's weight that a result holds
+LEXICAL_FLOOR = 0.04  # least share of a query's weight that a result holds
 YOUNG_STORE = 200  # messages
 
 
@@ -47,7 +47,10 @@ def find_messages(
         exact = _share_weight(c, query, search.find_words(c, query.match_all, filters, limit=limit))
         if exact:
             return fuse(exact, {})
-    return fuse(find_by_words(c, query, filters), find_by_meaning(c, asked, filters))[:limit]
+    words, meaning = find_by_words(c, query, filters), find_by_meaning(c, asked, filters)
+    if query and not words and not meaning:
+        words = find_by_words(c, loosen(query), filters)
+    return fuse(words, meaning)[:limit]
 
 
 def find_by_words(c: Connection, query: Query, filters: Filters, *, floor: float = LEXICAL_FLOOR) -> dict[int, float]:

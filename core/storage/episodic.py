@@ -4,7 +4,7 @@ Everything in here has passed the redactor; the transcript itself is in `turns`.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from core.model import Role, SessionId, TurnId
@@ -12,6 +12,7 @@ from core.storage.database import Connection
 
 # Chinese, Japanese and Korean letters: the runs whose overlapping pairs are indexed (archivist.md section 2)
 _CJK_RUN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯\U00020000-\U000323af]+")
+_MIXED = re.compile(r"\w*[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯\U00020000-\U000323af]\w*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,8 @@ class EpisodicRow:
     ts: float
     role: Role
     content: str
+    lesson: str | None = None  # of the tools that failed
+    tool_calls_json: str | None = None  # what was called, and how it went
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,13 +48,16 @@ class Neighbour(NamedTuple):
 
 
 def pair_cjk(text: str) -> str:
-    """Return the overlapping pairs of each CJK run and the run's last character, blank-separated."""
-    if text.isascii():
-        return ""
+    """Return the overlapping pairs of each CJK run and the run's last character, blank-separated.
+
+    A word or number that touches a run comes along: the tokenizer of the other columns sees one word in "今年45岁".
+    """
     pieces: list[str] = []
     for run in _CJK_RUN.findall(text):
         pieces += [run[i : i + 2] for i in range(len(run) - 1)]
         pieces.append(run[-1])
+    if pieces:
+        pieces += [word for mixed in _MIXED.findall(text) for word in _CJK_RUN.split(mixed) if word]
     return " ".join(pieces)
 
 
@@ -106,13 +112,29 @@ def append_turn(
 def load_turn(c: Connection, turn: TurnId) -> tuple[EpisodicRow, ...]:
     """Return the rows of a turn, the user's first."""
     rows = c.execute(
-        "SELECT id, turn, session_id, ts, role, content FROM episodic WHERE turn = ? ORDER BY role DESC",
+        "SELECT id, turn, session_id, ts, role, content, lesson, tool_calls_json FROM episodic WHERE turn = ?"
+        " ORDER BY role DESC",
         (turn,),
     )
     return tuple(
-        EpisodicRow(id=i, turn=TurnId(t), session_id=SessionId(session_id), ts=ts, role=Role(role), content=content)
-        for i, t, session_id, ts, role, content in rows
+        EpisodicRow(
+            id=i,
+            turn=TurnId(t),
+            session_id=SessionId(session_id),
+            ts=ts,
+            role=Role(role),
+            content=content,
+            lesson=lesson,
+            tool_calls_json=calls,
+        )
+        for i, t, session_id, ts, role, content, lesson, calls in rows
     )
+
+
+def put_tools(c: Connection, row: EpisodicRow, *, lesson: str | None, tool_calls_json: str) -> EpisodicRow:
+    """Put what a turn's tools left on one of its rows; the lesson can be searched for. Returns the row as it is now."""
+    c.execute("UPDATE episodic SET lesson = ?, tool_calls_json = ? WHERE id = ?", (lesson, tool_calls_json, row.id))
+    return replace(row, lesson=lesson, tool_calls_json=tool_calls_json)
 
 
 def load_recent(c: Connection, session_id: SessionId, *, before: TurnId, limit: int) -> tuple[Neighbour, ...]:
