@@ -52,6 +52,8 @@ class ModelSettings:
 
     context_tokens: int = 4096
     threads: int | None = None  # None: all physical cores but one, which the interface keeps
+    prompt_threads: int | None = None  # for reading prompts; None: as many
+    unload_after_minutes: int = 30  # without use; its memory is free then. 0: never
     max_reply_tokens: int = 512
     temperature: float = 0.4
     embedding_enabled: bool = True

@@ -79,6 +79,7 @@ class Engine:
             settings.models,
             pool=self._pool,
             on_status=self._model_changed,
+            states=folder.state / "kv",
         )
         self._backroom: Backroom | None = None
         ground = Ground(
@@ -209,6 +210,7 @@ class Engine:
         await self._replies.stop(session_id)
         await self._database.write(lambda c: conversations.set_deleted(c, session_id, self._clock()))
         self._publish(Changes(conversations=True))
+        await self._model.forget(session_id)
 
     async def restore_conversation(self, session_id: SessionId) -> None:
         await self._database.write(lambda c: conversations.set_deleted(c, session_id, None))

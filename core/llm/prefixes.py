@@ -157,10 +157,10 @@ class Prefixes:
             self._saved[owner.conversation] = state.tokens  # also if it failed: a full disk stays full for a while
 
     def forget(self, conversation: str) -> None:
-        """Drop all that was read of a conversation, its file included."""
-        for owner in [owner for owner in self._kept if owner.conversation == conversation]:
+        """Drop all that was read of a conversation, its file included; work for it may bear a longer name."""
+        for owner in [owner for owner in self._kept if conversation in owner.conversation]:
             del self._kept[owner]
-        if self._owner is not None and self._owner.conversation == conversation:
+        if self._owner is not None and conversation in self._owner.conversation:
             self._context.rewind(0)
             self._owner = None
         if self._last_chat is not None and self._last_chat.conversation == conversation:

@@ -6,8 +6,9 @@ where there is none the answer is a sentence that says so.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import Executor
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +17,15 @@ from core.catalogue.models import find_model
 from core.config import ModelSettings
 from core.errors import CoreError, ModelError
 from core.llm.host import ModelHost
-from core.llm.port import GenerationRequest
+from core.llm.port import (
+    ChatMessage,
+    ChoiceRequest,
+    ChoiceScores,
+    GenerationEnd,
+    GenerationPiece,
+    GenerationRequest,
+)
+from core.llm.state_files import forget_files
 from core.model import ModelPhase, ModelStatus, SessionId
 from core.sessions.budget import share_context
 from core.sessions.context import Prompt, Recalled, build_prompt, load_system_text
@@ -34,7 +43,7 @@ LANGUAGE_TOKENS = 500  # of a message: enough to tell its language
 
 
 class ChatModelSlot:
-    """Owns the model host of a process."""
+    """Owns the model host of a process. For whoever works in the background it is a `ChatModel` itself."""
 
     def __init__(
         self,
@@ -44,12 +53,15 @@ class ChatModelSlot:
         *,
         pool: Executor,
         on_status: Callable[[], None],
+        states: Path | None = None,
     ) -> None:
+        """`states` is where the last conversations' prefixes are kept (`core.llm.state_files`); None: nowhere."""
         self._pool = pool
         self._resources = resources
         self._models_folder = models_folder
         self._settings = settings
         self._on_status = on_status
+        self._states = states
         self._host: ModelHost | None = None
         self._loading: asyncio.Task[None] | None = None
         self.status = ModelStatus(name="", phase=ModelPhase.STARTING, detail="The model has not been started yet.")
@@ -78,6 +90,28 @@ class ChatModelSlot:
             conversation=session_id,
         )
         return Answer(pieces=host.generate(request), model=self.status.name, note=prompt.note)
+
+    async def generate(self, request: GenerationRequest, /) -> AsyncGenerator[GenerationPiece | GenerationEnd, None]:
+        """See `ChatModel`; waits for a model that still loads."""
+        host = await self._wait_for_host()
+        async with aclosing(host.generate(request)) as answers:
+            async for answer in answers:
+                yield answer
+
+    async def choose(self, request: ChoiceRequest, /) -> ChoiceScores:
+        """See `ChatModel`; waits for a model that still loads."""
+        return await (await self._wait_for_host()).choose(request)
+
+    async def count_tokens(self, messages: Sequence[ChatMessage], /) -> int:
+        """See `ChatModel`; waits for a model that still loads."""
+        return await (await self._wait_for_host()).count_tokens(messages)
+
+    async def forget(self, conversation: SessionId) -> None:
+        """Drop what the model has read of a conversation: it was deleted, or a message in it edited or deleted."""
+        if self._host is not None:
+            await self._host.forget(conversation)
+        elif self._states is not None:
+            await asyncio.get_running_loop().run_in_executor(self._pool, forget_files, self._states, conversation)
 
     async def _fit(
         self,
@@ -126,6 +160,9 @@ class ChatModelSlot:
             name=found.entry.name,
             context_tokens=self._settings.context_tokens,
             threads=self._settings.threads,
+            batch_threads=self._settings.prompt_threads,
+            states=self._states,
+            idle_s=self._settings.unload_after_minutes * 60 if self._settings.unload_after_minutes else None,
             check_file=read_gguf,
             on_status=self._set,
         )

@@ -131,6 +131,7 @@ def test_the_first_message_after_a_restart_finds_its_prefix(context, tmp_path):
 def test_a_forgotten_conversation_leaves_nothing_anywhere(context, tmp_path):
     prefixes = Prefixes(context, kept_bytes=BIG, files=StateFiles(tmp_path, "m"))
     read(context, prefixes, WORK, prompt(5000))
+    read(context, prefixes, Owner("anna-recap", False), prompt(7000))
     read(context, prefixes, ANNA, prompt(0))
     prefixes.save()
     prefixes.forget("anna")
@@ -139,8 +140,8 @@ def test_a_forgotten_conversation_leaves_nothing_anywhere(context, tmp_path):
     prefixes.restore_chat()
     prefixes.save()
     assert list(tmp_path.iterdir()) == []
-    assert read(context, prefixes, WORK, prompt(5000)) == 0
-    assert read(context, prefixes, ANNA, prompt(0)) == 0
+    for start in (5000, 7000, 0):
+        assert read(context, prefixes, ANNA, prompt(start)) == 0
 
 
 @given(st.lists(st.integers(0, 2), max_size=30), st.lists(st.integers(0, 2), max_size=30))
