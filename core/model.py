@@ -69,6 +69,17 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One call of a tool in a turn; `arguments` None: not known."""
+
+    name: str
+    success: bool
+    output: str = ""
+    arguments: Mapping[str, object] | None = None
+    duration_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SaidTurn:
     """A finished turn that comes from a transcript; times in s."""
 
@@ -77,6 +88,7 @@ class SaidTurn:
     user_at: float
     reply_text: str
     reply_at: float
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 class Section(StrEnum):

@@ -1,12 +1,17 @@
-"""What a turn's failed tool calls teach, in one searchable line. Pure, no model."""
+"""What a turn's tool calls leave: a record of each, and of those that failed one searchable line. Pure, no model."""
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.archivist.words import fold
+from core.model import ToolCall
+
+__all__ = ["Failure", "ToolCall", "classify_error", "clean_tool_name", "draw_lesson", "read_lesson", "record_calls"]
 
 MAX_ENTRIES = 10
+MAX_ARGUMENTS_CHARACTERS = 500
 MAX_NAME_CHARACTERS = 64
 LESSON_OPENING = "Tools that failed in this turn: "
 
@@ -27,16 +32,21 @@ _HIT = tuple(
 )
 GENERIC_ERROR = "error"
 _NAME = re.compile(r"[A-Za-z0-9_.:\-]+")
+_ENTRY = re.compile(r"(?P<tool>[A-Za-z0-9_.:\-]+)(?: \((?P<notes>[^()]*)\))?(?=, |$)|and \d+ more")
+_MORE = re.compile(r"and \d+ more")
+_NOTE = re.compile(r", ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
-    """One call as the turn hook sees it; `arguments` None: not known."""
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What failed in a turn, without how often: the same in three segments is worth remembering."""
 
-    name: str
-    success: bool
-    output: str = ""
-    arguments: Mapping[str, object] | None = None
+    tool: str
+    classes: tuple[str, ...]
+
+    def describe(self) -> str:
+        """`shell (timeout)`."""
+        return f"{self.tool} ({', '.join(self.classes)})" if self.classes else self.tool
 
 
 def classify_error(output: str) -> str:
@@ -63,6 +73,35 @@ def draw_lesson(calls: Sequence[ToolCall]) -> str | None:
     if len(entries) > MAX_ENTRIES:
         entries = [*entries[:MAX_ENTRIES], f"and {len(entries) - MAX_ENTRIES} more"]
     return LESSON_OPENING + ", ".join(entries)
+
+
+def read_lesson(lesson: str) -> tuple[Failure, ...]:
+    """Return the failures that a lesson names."""
+    entries = _ENTRY.finditer(lesson.removeprefix(LESSON_OPENING))
+    return tuple(
+        Failure(match["tool"], tuple(note for note in _NOTE.split(match["notes"] or "") if note and note[-1] != "x"))
+        for match in entries
+        if not _MORE.fullmatch(match[0])
+    )
+
+
+def record_calls(calls: Sequence[ToolCall], redact: Callable[[str], str]) -> str:
+    """Return the record of a turn's calls as JSON: what was called with what, and how it went, never the output."""
+    return json.dumps([_record(call, redact) for call in calls], ensure_ascii=False)
+
+
+def _record(call: ToolCall, redact: Callable[[str], str]) -> dict[str, object]:
+    arguments = None
+    if call.arguments is not None:
+        arguments = redact(json.dumps(dict(call.arguments), ensure_ascii=False, default=str))
+    return {
+        "name": clean_tool_name(call.name),
+        "ok": call.success,
+        "error": None if call.success else classify_error(call.output),
+        "output_characters": len(call.output),
+        "duration_ms": call.duration_ms,
+        "arguments": arguments if arguments is None else arguments[:MAX_ARGUMENTS_CHARACTERS],
+    }
 
 
 def _is_retry(failed: ToolCall, later: ToolCall) -> bool:

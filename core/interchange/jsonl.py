@@ -1,7 +1,8 @@
-"""Transcripts: one JSON object a line, `{"role", "content", "timestamp"}`, oldest first.
+"""Transcripts: one JSON object a line, `{"role", "content", "timestamp", "tool_calls"}`, oldest first.
 
 `role` is user or assistant; `timestamp` is ISO 8601 (UTC where no offset is given) or a number
-in s, ms, µs or ns since the epoch; a missing one is a second after the line before. Messages of
+in s, ms, µs or ns since the epoch; a missing one is a second after the line before. `tool_calls`
+may stand with a reply: a list of `{"name", "success", "output", "arguments", "duration_ms"}`. Messages of
 one role in a row are one message, unless more than ten minutes lie between two of the user's. A
 line that cannot be read is reported by its number and the rest goes in. The file is streamed,
 never held whole.
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import MessageError, TranscriptError
-from core.model import Role, SaidTurn, SessionId
+from core.model import Role, SaidTurn, SessionId, ToolCall
 from core.text.cleaning import clean_text
 
 # A reply that comes so much later belongs to the turn, but not to its time (archivist.md section 5, max gap)
@@ -30,6 +31,7 @@ class _Line:
     role: Role
     text: str
     at: float  # s
+    calls: tuple[ToolCall, ...] = ()
 
 
 def name_session(path: Path) -> SessionId:
@@ -72,7 +74,7 @@ def read_turns(path: Path, session_id: SessionId, report: Report) -> Iterator[Sa
 
 def _join(users: list[_Line], replies: list[_Line], session_id: SessionId, number: int) -> SaidTurn:
     user_text = "\n\n".join(line.text for line in users)
-    reply_text = "\n\n".join(line.text for line in replies)
+    reply_text = "\n\n".join(line.text for line in replies if line.text)
     ended = users[-1].at
     for line in replies:
         if line.at - ended <= LATE_S:
@@ -84,6 +86,7 @@ def _join(users: list[_Line], replies: list[_Line], session_id: SessionId, numbe
         user_at=users[0].at,
         reply_text=reply_text,
         reply_at=ended,
+        tool_calls=tuple(call for line in replies for call in line.calls),
     )
 
 
@@ -125,7 +128,32 @@ def _read_line(number: int, value: Any, *, previous_at: float) -> _Line:
         raise ValueError('"content" is not text')
     stamp = value.get("timestamp")
     at = previous_at + 1.0 if stamp is None else read_time(stamp)
-    return _Line(number=number, role=Role(role), text=clean_text(content), at=at)
+    calls = _read_calls(value.get("tool_calls")) if role == Role.ASSISTANT else ()
+    text = "" if calls and not content.strip() else clean_text(content)  # a step that only called tools
+    return _Line(number=number, role=Role(role), text=text, at=at, calls=calls)
+
+
+def _read_calls(value: Any) -> tuple[ToolCall, ...]:
+    """Return the tool calls of a reply. Raises ValueError where they are something else."""
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(call, dict) for call in value):
+        raise ValueError('"tool_calls" is not a list of objects')
+    return tuple(map(_read_call, value))
+
+
+def _read_call(value: dict[str, Any]) -> ToolCall:
+    name, success = value.get("name"), value.get("success", True)
+    output, arguments, duration = value.get("output", ""), value.get("arguments"), value.get("duration_ms")
+    if not isinstance(name, str) or not isinstance(success, bool):
+        raise ValueError('a tool call has no "name", or a "success" that is not true or false')
+    return ToolCall(
+        name=name,
+        success=success,
+        output=output if isinstance(output, str) else json.dumps(output, ensure_ascii=False),
+        arguments=arguments if isinstance(arguments, dict) else None,
+        duration_ms=float(duration) if isinstance(duration, int | float) and not isinstance(duration, bool) else None,
+    )
 
 
 def read_time(stamp: object) -> float:

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from core.archivist.boundaries import BoundaryRules, stamp_turn
+from core.archivist.lessons import draw_lesson, record_calls
 from core.archivist.twins import Twin, TwinWriter
 from core.config import LearningSettings
 from core.jobs import remembering, segmentation
 from core.jobs.embedder_slot import EmbedderSlot
 from core.jobs.remembering import Noticed, Situation, Vectors, count_kept
-from core.model import BoundaryReason, Role, SaidTurn, SegmentId, SessionId, TurnId
+from core.model import BoundaryReason, Role, SaidTurn, SegmentId, SessionId, ToolCall, TurnId
 from core.redaction import redact
 from core.retrieval.indexing import put_messages
 from core.sessions import transcript
@@ -163,6 +164,8 @@ class TurnHook:
         recent = episodic.load_recent(c, session_id, before=turn, limit=READ_BACK)
         before = recent[-1] if recent else None
         rows = episodic.append_turn(c, session_id, turn, _stamp(finished, prepared.texts), before=before)
+        if said.tool_calls:
+            rows = (*rows[:-1], _note_tools(c, rows[-1], said.tool_calls))
         # the step `remember` is done here and now; its row would come and go within the transaction
         outbox.add_leased(c, session_id, turn, outbox.TWIN, owner, now=self._clock())
         situation = _read_situation(c, finished, rows, standing, recent)
@@ -188,6 +191,8 @@ class TurnHook:
                 role=row.role,
                 timestamp_ms=round(row.ts * 1000),
                 text=row.content,
+                lesson=row.lesson,
+                tool_calls_json=row.tool_calls_json,
             )
             for row in rows
         ]
@@ -293,6 +298,11 @@ def _put_rows(c: Connection, finished: Finished, texts: Redacted) -> tuple[Episo
 def _stamp(finished: Finished, texts: Redacted) -> Texts:
     times = stamp_turn(finished.arrived, finished.reply_end or finished.arrived)
     return Texts(user=texts.user, user_ts=times.user_ts, reply=texts.reply, reply_ts=times.assistant_ts)
+
+
+def _note_tools(c: Connection, row: EpisodicRow, calls: Sequence[ToolCall]) -> EpisodicRow:
+    """Keep what a turn's tools taught with its last row: the reply's, where there is one."""
+    return episodic.put_tools(c, row, lesson=draw_lesson(calls), tool_calls_json=record_calls(calls, redact))
 
 
 def _as_finished(said: Turn) -> Finished:
