@@ -12,8 +12,9 @@ from core.embedding.port import Embedder
 from core.jobs.committing import Committing, build_committing
 from core.jobs.embedder_slot import EmbedderSlot
 from core.jobs.extraction import EXTRACT, Extractor
-from core.jobs.finalise import FindModel, find_no_model
+from core.jobs.finalise import LESSONS, FindModel, find_no_model
 from core.jobs.finishing import Finishing, build_finishing
+from core.jobs.lessons import LessonKeeper
 from core.jobs.memory_entries import MemoryKeeper
 from core.jobs.runner import Handler
 from core.jobs.turn_hook import TurnHook
@@ -121,7 +122,12 @@ def build_backroom(
         clock=clock,
     )
     # job kind -> handler; each room that brings one adds it here
-    handlers: dict[str, Handler] = {**committing.handlers, **finishing.handlers, EXTRACT: extractor.extract_segment}
+    handlers: dict[str, Handler] = {
+        **committing.handlers,
+        **finishing.handlers,
+        LESSONS: LessonKeeper(database, keeper, publish=publish, clock=clock).run,
+        EXTRACT: extractor.extract_segment,
+    }
     vector_fill = VectorFill(database, embedder, clock=clock)
     handlers[VECTORS] = vector_fill.handle
     finishing.finaliser.use(handlers)

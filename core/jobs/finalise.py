@@ -1,6 +1,6 @@
 """What is done once for a segment that closed or changed: its steps, each a job of its own, in this order.
 
-recap → events and facets → tree → goals → librarian. (A recap's vector follows from its row.) The close itself
+recap → events and facets → tree → lessons → goals → librarian. (A recap's vector follows from its row.) The close itself
 queues `finalise` with one insert; that job queues the steps. Each step is idempotent by segment and revision,
 and one that fails waits for its own next try while those after it go on. Where a segment was lost on the way
 (an older store, a crash), the look at start and on the timer finds it.
@@ -17,14 +17,15 @@ from core.archivist.tree import is_due
 from core.config import LearningSettings
 from core.jobs.runner import Finish
 from core.model import SegmentId
-from core.storage import recaps, tree
+from core.storage import lessons, recaps, tree
 from core.storage.database import Connection, Database
 from core.storage.queue import Job
 from core.storage.recaps import Stretch
 
 log = logging.getLogger(__name__)
 
-RECAP, EXTRACT, TREE, GOALS, LIBRARIAN = "recap", "extract", "tree", "goals", "librarian"
+RECAP, EXTRACT, TREE, LESSONS = "recap", "extract", "tree", "lessons"
+GOALS, LIBRARIAN = "goals", "librarian"
 DAY_S = 86_400.0
 
 FindModel = Callable[[], Awaitable[RecapModel | None]]
@@ -43,6 +44,7 @@ STEPS = (
     Step(kind=RECAP, allowed=lambda learning: learning.recap_enabled),
     Step(kind=EXTRACT, allowed=lambda learning: learning.events_enabled),
     Step(kind=TREE, allowed=lambda learning: learning.chat_to_tree_enabled),
+    Step(kind=LESSONS, allowed=lambda learning: learning.episodic_capture_enabled),
     Step(kind=GOALS, allowed=lambda learning: learning.goals_enrichment_enabled),
     Step(kind=LIBRARIAN, allowed=lambda learning: learning.librarian_enabled),
 )
@@ -88,8 +90,10 @@ class Finaliser:
             return
         closed = None if RECAP in self._steps or stretch.status != "stale" else "closed"
         recaps.set_finalised(c, stretch, status="closed" if closed else None)
+        taught = lessons.holds(c, stretch.session_id, first=stretch.first_turn, last=stretch.last_turn)
         for kind in self._steps:
-            recaps.add_step(c, kind, stretch, at=now)
+            if kind != LESSONS or taught:
+                recaps.add_step(c, kind, stretch, at=now)
 
     async def look(self, trigger: Trigger) -> int:
         """Queue what was left behind, buffers that are due, and one probe of the recaps that are; returns how many."""

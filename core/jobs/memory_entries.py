@@ -34,6 +34,7 @@ MEMORY_FILE = "MEMORY.md"
 WORKSPACE = "default"
 SHOWN_CHANGES = 50
 SECTIONS = {"zh": "关于你", "en": "About you"}
+MISTAKES = "Tools"  # the heading above tools that keep failing
 REDACTED = "[REDACTED:"
 CATEGORIES = {StatementKind.PREFERENCE: "preference", StatementKind.FACT: "fact"}
 _BULLET = re.compile(r"^\s*[-*]\s+(?:\w+:\s+)?")
@@ -100,6 +101,13 @@ class MemoryKeeper:
         """
         return await self._on_files(lambda: self._add(said, at))
 
+    async def add_mistakes(self, failures: Sequence[tuple[str, tuple[TurnId, ...]]], *, at: float) -> bool:
+        """Write tools that keep failing into MEMORY.md, each once; True if the file changed.
+
+        A failure is what failed and how, with a turn of each segment it failed in. Raises as `add` does.
+        """
+        return await self._on_files(lambda: self._add_mistakes(failures, at))
+
     async def load(self, *, at: float) -> tuple[MemoryFile, ...]:
         """Return the files with their changes; edits made with another program are recorded first."""
         return await self._on_files(lambda: tuple(self._load(file, at) for file in FILES))
@@ -137,6 +145,19 @@ class MemoryKeeper:
         for section, lines, turns in _group(said, held):
             cause = Cause(at=at, actor=self._actor, cause=_describe(len(lines)), turns=turns)
             result = self._writer.append(MEMORY_FILE, "\n".join(lines), cause, section=section)
+            changed = changed or result.outcome is Outcome.WRITTEN
+            _raise_if_refused(result)
+        return changed
+
+    def _add_mistakes(self, failures: Sequence[tuple[str, tuple[TurnId, ...]]], at: float) -> bool:
+        changed = False
+        held = self._history.changes(MEMORY_FILE)
+        for what, turns in failures:
+            line = f"- mistake: the tool {what} keeps failing"
+            if any(line in change.after for change in held):
+                continue  # it is there, or the user took it out
+            cause = Cause(at=at, actor=self._actor, cause="A tool failed in three segments.", turns=turns)
+            result = self._writer.append(MEMORY_FILE, line, cause, section=MISTAKES)
             changed = changed or result.outcome is Outcome.WRITTEN
             _raise_if_refused(result)
         return changed

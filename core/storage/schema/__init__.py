@@ -4,6 +4,7 @@ from core.storage.schema import (
     archive_stages,
     first_light,
     job_lanes,
+    lessons,
     live_messages,
     memory_edits,
     profile,
@@ -21,4 +22,5 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("memory edits", memory_edits.SQL),
     ("segment life", segment_life.SQL),
     ("profile", profile.SQL),
+    ("lessons", lessons.SQL),
 )
