@@ -72,3 +72,29 @@ def test_kept_part_is_within_the_tail_budget_unless_one_step_is_larger(steps, ke
         least = count_tokens(messages, last)
         assert len(split.keep_ids) <= len(last) + 1
         assert cost >= least
+
+
+@given(talks, st.integers(1, 12))
+def test_the_window_is_kept_and_at_most_as_much_again(steps, keep):
+    messages = talk("".join(letter for letter, _ in steps), [cost for _, cost in steps])
+    split = split_messages(messages, keep)
+    kept = split.keep_ids[len(split.copied_ids) :]
+    assert len(kept) >= min(keep, len(messages))
+    if split.archive_ids and not split.copied_ids and kept:
+        first = messages[kept[0]]
+        starts = {turn.start for turn in read_turns(messages)}
+        in_steps = {step for turn in read_turns(messages) if not turn.has_question for step in turn.steps}
+        assert first.is_question or kept[0] in starts | in_steps
+
+
+@given(talks, st.lists(st.integers(0, 12), min_size=1, max_size=6), st.none() | st.integers(0, 400))
+def test_commit_after_commit_archives_every_message_in_order(steps, keeps, tail):
+    messages = talk("".join(letter for letter, _ in steps), [cost for _, cost in steps])
+    live, archived = messages, []
+    for keep in [*keeps, 0]:
+        split = split_messages(live, keep, tail)
+        copied = set(split.copied_ids)
+        archived += [i for i in split.archive_ids if i not in copied]
+        live = [message for message in live if message.id in set(split.keep_ids)]
+        assert sorted([*archived, *(message.id for message in live)]) == [message.id for message in messages]
+    assert live == []
