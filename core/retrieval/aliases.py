@@ -13,7 +13,7 @@ from core.text.wordlists import fold
 
 Key = TypeVar("Key")
 
-LEAST_FUZZY = 5  # letters a word must have to be forgiven a slip
+LEAST_FUZZY = 5  # letters the longer of two words must have for a slip to be forgiven
 SAME_START = 2  # letters that the slip is never in
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:[.+#'-][^\W_{_CJK}]+)*[+#]*")
@@ -57,7 +57,7 @@ def _same(word: str, part: str) -> bool:
     """Whether two words are the same but for one letter more, less or other."""
     if word == part:
         return True
-    if min(len(word), len(part)) < LEAST_FUZZY or word[:SAME_START] != part[:SAME_START]:
+    if max(len(word), len(part)) < LEAST_FUZZY or word[:SAME_START] != part[:SAME_START]:
         return False
     short, long = sorted((word, part), key=len)
     if len(long) - len(short) > 1:
