@@ -102,10 +102,13 @@ def _choose(terms: Sequence[str], counts: Counts | None) -> tuple[str, ...]:
 def _find_terms(text: str) -> list[str]:
     """The terms of a text, each once; the small words only where there is nothing else."""
     text = text[:MAX_CHARACTERS]
-    found = list(dict.fromkeys(_tokens(fold(text))))
+    folded = fold(text)
+    found = dict.fromkeys(_tokens(folded))
+    plain = _polite_pairs().sub(" ", folded)
     dropped = _dropped_words(text)
     grammar = _function_characters()
-    return [term for term in found if term not in dropped and grammar.isdisjoint(term)] or found
+    kept = (term for term in _tokens(plain) if term not in dropped and grammar.isdisjoint(term))
+    return list(dict.fromkeys(kept)) or list(found)
 
 
 def _tokens(folded: str) -> Iterator[str]:
@@ -139,7 +142,7 @@ def _dropped_words(text: str) -> frozenset[str]:
 
 @cache
 def _small_words(language: str) -> frozenset[str]:
-    """Grammar words and pleasantries of a language (English where there is no list), and CJK pleasantries."""
+    """Grammar words and pleasantries of a language (English where there is no list)."""
     grammar, polite = load_rules("stopwords"), load_rules("recall")
     language = language if language in grammar else "en"
     own: set[str] = set()
@@ -147,8 +150,16 @@ def _small_words(language: str) -> frozenset[str]:
         own |= polite[language].words("small_words") | polite[language].words("pleasantries")
     if language not in polite or not polite[language].texts("small_words"):
         own |= grammar[language].words("words")
-    pairs = {word for table in polite.values() for word in table.words("pleasantry_pairs")}
-    return frozenset(map(fold, own | {word.removesuffix("'s") for word in own if len(word) > 3} | pairs))
+    return frozenset(map(fold, own | {word.removesuffix("'s") for word in own if len(word) > 3}))
+
+
+@cache
+def _polite_pairs() -> re.Pattern[str]:
+    """CJK pleasantries: cut out before a run is paired, so that no pair reaches into what stands beside them."""
+    listed = {word for table in load_rules("recall").values() for word in table.texts("pleasantries")}
+    return re.compile(
+        "|".join(re.escape(word) for word in sorted(listed, key=len, reverse=True) if _IS_CJK.match(word))
+    )
 
 
 @cache

@@ -9,7 +9,6 @@ from core.storage import conversations, search
 from core.storage.search import Filters
 from tests.core.retrieval.conftest import MODEL, pointing
 
-
 ANY = Filters()
 
 
