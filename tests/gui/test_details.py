@@ -20,15 +20,12 @@ from core.model import (
     BoundaryReason,
     Decision,
     FileChange,
-    LineState,
     MemoryFile,
-    MemoryLine,
     Message,
     MessageId,
     MessageStatus,
     ModelPhase,
     ModelStatus,
-    Origin,
     Role,
     Section,
     Segment,
@@ -36,7 +33,6 @@ from core.model import (
     SessionId,
     TurnId,
 )
-from tests.app.scripted import empty_memory
 
 A = SessionId("a")
 
@@ -398,52 +394,6 @@ def test_why_there_is_no_model_stands_in_the_window(stage, on_qt_loop, phase):
 
 
 # -- memory ---------------------------------------------------------------------------------------
-
-
-def version(number: int, newest: int, *texts: str):
-    lines = tuple(MemoryLine(text=t, origin=Origin.USER, state=LineState.ADDED) for t in texts)
-    memory = empty_memory(A)
-    sections = tuple(replace(s, lines=lines) if s.section is Section.FACTS else s for s in memory.sections)
-    return replace(memory, version=number, newest=newest, committed_at=1.0, sections=sections)
-
-
-def test_coming_back_from_an_old_version_lights_nothing_up(stage, on_qt_loop):
-    async def check():
-        stage.engine.add("talk", id="a")
-        stage.engine.memories[A] = [version(1, 2, "one"), version(2, 2, "one", "two")]
-        async with stage.playing() as window:
-            tab = window.memory
-            rows = tab.cards[Section.FACTS]._rows
-            tab.version_chosen.emit(1)
-            await until(lambda: "v1" in tab._pending.text())
-            click(tab.newest_button)
-            await until(lambda: not tab.newest_button.isVisible())
-            assert [row._glow for row in rows] == [0.0, 0.0]
-            stage.engine.memories[A].append(version(3, 3, "one", "two", "three"))
-            stage.desk.memory.choose_version(3)
-            await until(lambda: len(rows) == 3)
-            assert rows[2]._glow > 0
-
-    on_qt_loop(check())
-
-
-def test_a_narrow_pane_shows_the_newest_evidence_and_leaves_room_for_the_words(stage, on_qt_loop):
-    async def check():
-        stage.engine.add("talk", id="a")
-        turns = tuple(TurnId(t) for t in (7, 8, 9))
-        line = MemoryLine(text="word " * 20, origin=Origin.USER, state=LineState.KEPT, turns=turns)
-        memory = version(1, 1)
-        sections = tuple(replace(s, lines=(line,)) if s.section is Section.FACTS else s for s in memory.sections)
-        stage.engine.memories[A] = [replace(memory, sections=sections)]
-        async with stage.playing() as window:
-            evidence = window.memory.cards[Section.FACTS]._rows[0]._evidence
-            assert evidence.text().count("href") == 3
-            window.splitter.setSizes([264, 876, 300])
-            await until(lambda: evidence.text().count("href") == 1)
-            assert 'href="9"' in evidence.text()
-            assert evidence.accessibleName() == "from turn 7, 8, 9"
-
-    on_qt_loop(check())
 
 
 def test_sections_nothing_happened_to_share_one_line():

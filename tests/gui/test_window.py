@@ -13,8 +13,7 @@ from app.theme import ThemeMode
 from app.views.message import MessageView
 from core.changes import Changes
 from core.errors import StorageError
-from core.model import LineState, MemoryLine, MemorySection, MessageStatus, Origin, Section, SessionId, TurnId
-from tests.app.scripted import empty_memory
+from core.model import MessageStatus, SessionId
 
 
 def shown_text(view: MessageView) -> str:
@@ -208,54 +207,6 @@ def test_evidence_leads_to_its_turn(stage, on_qt_loop):
             await stage.settle(0.3)
             window.memory.turn_requested.emit(int(turns[2]))
             await until(lambda: window.chat.transcript.visible_turn() in (turns[1], turns[2]))
-
-    on_qt_loop(check())
-
-
-def with_lines(*lines: MemoryLine):
-    memory = empty_memory(SessionId("a"))
-    facts = MemorySection(section=Section.FACTS, lines=lines, tokens=9)
-    sections = tuple(facts if s.section is Section.FACTS else s for s in memory.sections)
-    return replace(memory, version=1, newest=1, committed_at=1.0, sections=sections, pending_tokens=10)
-
-
-def line(text: str, state: LineState = LineState.KEPT) -> MemoryLine:
-    return MemoryLine(text=text, origin=Origin.HEURISTIC, state=state, turns=(TurnId(3), TurnId(7)))
-
-
-def test_all_seven_sections_are_shown_and_follow_changes_in_place(stage, on_qt_loop):
-    async def check():
-        stage.engine.add("talk", id="a")
-        stage.engine.memories[SessionId("a")] = [with_lines(line("Port is 5432."))]
-        async with stage.playing() as window:
-            cards = window.memory.cards
-            assert [c.heading.text() for c in cards.values()] == [s.value for s in Section]
-            assert all(c.isVisible() for c in cards.values())
-            assert cards[Section.GOALS].note.text() == "nothing yet"
-            row = cards[Section.FACTS]._rows[0]
-            changed = with_lines(line("Port is 5432."), line("Ana is out.", LineState.PENDING))
-            stage.engine.memories[SessionId("a")] = [changed]
-            stage.engine.publish(Changes(memory=frozenset({SessionId("a")})))
-            await stage.settle()
-            assert cards[Section.FACTS]._rows[0] is row
-            assert cards[Section.FACTS]._rows[1]._text.text() == "pending: Ana is out."
-            assert window.memory.update_button.isVisible()
-            clicked = []
-            window.memory.turn_requested.connect(clicked.append)
-            cards[Section.FACTS]._rows[0]._evidence.linkActivated.emit("7")
-            assert clicked == [7]
-
-    on_qt_loop(check())
-
-
-def test_memory_text_is_never_read_as_markup(stage, on_qt_loop):
-    async def check():
-        stage.engine.add("talk <b>x</b>", id="a")
-        stage.engine.memories[SessionId("a")] = [with_lines(line("<img src=x> <b>bold</b>"))]
-        async with stage.playing() as window:
-            row = window.memory.cards[Section.FACTS]._rows[0]
-            assert row._text.textFormat() == Qt.TextFormat.PlainText
-            assert row._text.text() == "<img src=x> <b>bold</b>"
 
     on_qt_loop(check())
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QTextBlock, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
@@ -23,7 +23,7 @@ class LineEditor(QPlainTextEdit):
     def __init__(self, look: Look, row: Row, parent: QWidget) -> None:
         super().__init__(parent)
         self._look = look
-        self._before = row.text
+        self._before = "" if row.kind is RowKind.DRAFT else row.text
         self._ended = False
         self.setProperty("kind", "line-editor")
         self.setAutoFillBackground(True)
@@ -53,6 +53,14 @@ class LineEditor(QPlainTextEdit):
         self.setGeometry(x, rect.top() - px(1), width, min(max(px(28), needed), px(MAX_HEIGHT)))
         self.raise_()
 
+    def event(self, event: QEvent) -> bool:
+        """Esc gives the line up; it does not stop the reply while one types here."""
+        asks = event.type() is QEvent.Type.ShortcutOverride
+        if asks and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            event.accept()
+            return True
+        return super().event(event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if enter and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
@@ -68,6 +76,10 @@ class LineEditor(QPlainTextEdit):
         kept = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
         if event.reason() not in kept and self.isVisible():
             self._end(save=True)
+
+    def abandon(self) -> None:
+        """Neither save nor cancel any more: what is typed goes on elsewhere."""
+        self._ended = True
 
     def _end(self, *, save: bool) -> None:
         if self._ended:

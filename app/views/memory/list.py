@@ -26,6 +26,7 @@ from core.model import Section
 
 _Index = QModelIndex | QPersistentModelIndex
 GLOW_MS = 1_000
+_STANDARD = (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo, QKeySequence.StandardKey.Copy)
 _LETTERS = {
     Qt.Key.Key_L: (Act.LOCK, Act.UNLOCK),
     Qt.Key.Key_M: (Act.MOVE,),
@@ -117,6 +118,14 @@ class MemoryList(QListView):
         row, editor = self.rows.row_at(self._edited), self._editor()
         return (row, editor.text()) if row is not None and editor is not None else None
 
+    def abandon_edit(self) -> None:
+        """The row under the editor goes; its text is taken care of."""
+        editor = self._editor()
+        if editor is not None:
+            editor.abandon()
+            self.closeEditor(editor, RowPainter.EndEditHint.NoHint)
+        self._edited = None
+
     def edit_row(self, key: str, text: str | None = None) -> bool:
         """Open the editor over a row, with other text than the row's if given; False if the row is not there."""
         index = self.rows.find(key)
@@ -203,6 +212,15 @@ class MemoryList(QListView):
         return menu
 
     # -- events ------------------------------------------------------------------------------------
+
+    def event(self, event: QEvent) -> bool:
+        """Keys that mean something here come here, not to the menu bar (F2 renames a conversation there)."""
+        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+            if (plain and event.key() in _LETTERS) or any(event.matches(key) for key in _STANDARD) or _is_ctrl_y(event):
+                event.accept()
+                return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Undo):

@@ -154,9 +154,11 @@ class MemoryTab(QWidget):
         row, text = typed
         if row.kind is RowKind.DRAFT:
             self._draft = Draft(section=row.section, text=text)
-        elif row.key not in {new.key for new in build_rows(memory)} and text.strip() != row.text.strip():
-            self._draft = Draft(section=row.section, text=text)
-            self._message = "The line you were editing has changed. Your text is kept as a new line."
+        elif row.key not in {new.key for new in build_rows(memory)}:
+            self.list.abandon_edit()
+            if text.strip() != row.text.strip():
+                self._draft = Draft(section=row.section, text=text)
+                self._message = "The line you were editing has changed. Your text is kept as a new line."
 
     def _show_rows(self, *, glow: bool) -> None:
         drafting = self._draft is not None and self.list.rows.find(f"{RowKind.DRAFT}:{self._draft.section}").isValid()
