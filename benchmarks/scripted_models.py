@@ -28,7 +28,7 @@ Operations = dict[Section, dict[str, object]]
 _DIGITS = re.compile(r"\d+")
 _VERBS = re.compile(r"\b(is|are|was|were|can|will|has|have|must|do|does|did)\b(?! not)")
 _NOT = re.compile(r"\b(?:not|never)\s|(?<=[a-z])n't\b|不(?!错|过)|没有?")
-_CHINESE_VERBS = re.compile(r"(?<![\u4e00-\u9fff]{12})(喜欢|需要|可以|想|会|是|有|去)")
+_CHINESE_VERBS = re.compile(r"(?<![\u4e00-\u9fff]{12})(?<!要)(喜欢|需要|可以|想|会|是|有|去)")
 INVENTED = (
     "Bartholomew Quigley signed the contract over 77431 EUR",
     "The backup lies in /opt/quux/none-such.cfg",

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from core.errors import SettingsError
 
 ENVIRONMENT_PREFIX = "KEEPSAKE_LEARNING_"
+_CHOICES = {"memory_update": ("auto", "off", "select", "write")}
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
 
@@ -57,6 +58,7 @@ class ModelSettings:
     max_reply_tokens: int = 512
     temperature: float = 0.4
     embedding_enabled: bool = True
+    memory_update: str = "auto"  # what the chat model does for memory: auto (its exam says), off, select or write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +137,7 @@ def _read_section(kind: type[T], table: Mapping[str, Any], *, where: str) -> T:
     for name, value in table.items():
         if name not in kinds:
             raise SettingsError(f"{where}: there is no setting {name!r}. Known are {', '.join(kinds)}.")
-        if not _fits(value, kinds[name]):
+        if not _fits(value, kinds[name]) or value not in _CHOICES.get(name, (value,)):
             raise SettingsError(f"{where}: {name} cannot be {value!r}.")
     return kind(**table)
 

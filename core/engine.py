@@ -18,6 +18,7 @@ from core.changes import Changes, Listener
 from core.config import Settings, load_settings
 from core.errors import NotFoundError
 from core.jobs.assembly import Backroom, build_backroom
+from core.jobs.finalise import FindModel, find_no_model
 from core.jobs.replay import replay_transcript
 from core.locks import AppLock
 from core.model import (
@@ -31,6 +32,7 @@ from core.model import (
 )
 from core.paths import DataFolder, find_data_folder, find_resources
 from core.services.commits import CommitsService
+from core.services.exams import ExamsService
 from core.services.files import FilesService
 from core.services.ground import Ground
 from core.services.memory import MemoryService
@@ -65,7 +67,9 @@ class Engine:
         resources: Path | None = None,
         clock: Callable[[], float] = time.time,
         exclusive: bool = True,
+        find_model: FindModel = find_no_model,
     ) -> None:
+        """`find_model` says which model background work may ask, and for what; none unless one passed an exam."""
         self._folder = folder
         self._settings = settings
         self._clock = clock
@@ -81,6 +85,7 @@ class Engine:
             on_status=self._model_changed,
             states=folder.state / "kv",
         )
+        self._find_model = find_model
         self._backroom: Backroom | None = None
         ground = Ground(
             database=self._database,
@@ -93,6 +98,7 @@ class Engine:
             backroom=lambda: self.backroom,
         )
         self.commits = CommitsService(ground)
+        self.exams = ExamsService(ground, self._model)
         self.files = FilesService(ground)
         self.profile = ProfileService(ground)
         self.recall = RecallService(ground)
@@ -124,6 +130,8 @@ class Engine:
                 publish=self._publish,
                 clock=self._clock,
                 owner=f"{'app' if self._lock else 'job'}-{os.getpid()}",
+                find_model=self._find_model,
+                find_updater=self.exams.find_updater,
             ),
         )
         if self._lock is not None:
@@ -139,12 +147,14 @@ class Engine:
     def start_model(self) -> None:
         """Start the model host; returns at once, progress comes as `Changes(model=True)`."""
         self._model.start()
+        self.exams.start()
 
     async def aclose(self) -> None:
         """Stop in reverse order of building; running replies are kept as far as they had come."""
         if self._watch is not None:
             self._watch.cancel()
         await self._replies.aclose()
+        await self.exams.aclose()
         await self._model.aclose()
         if self._backroom is not None:
             if self._lock is not None:

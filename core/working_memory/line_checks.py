@@ -123,7 +123,7 @@ class Sources:
         """Everything that was said or is remembered, a statement each, newest last."""
         said = [sentence for text in self._turns.values() for sentence in split_sentences(text)]
         held = [item for text in self._remembered for item in extract_items(text)]
-        return [_Unit(text, terms, _words(text)) for text in (*held, *said) if (terms := _plain_terms(text))]
+        return [_Unit(text, _plain_terms(text), _words(text)) for text in (*held, *said)]
 
     @cached_property
     def _users_terms(self) -> frozenset[str]:
@@ -144,16 +144,16 @@ class Sources:
 
     def _find_opposite(self, text: str) -> str:
         """Return the statement nearest to a line if it and all others as near deny what the line says; else ""."""
-        terms = _plain_terms(text)
-        if not terms:
-            return ""
-        near = [unit for unit in self._units if count_present(terms, unit.terms) >= _NEAR * len(terms)]
+        terms, own = _plain_terms(text), _words(text)
+        if terms:
+            near = [unit for unit in self._units if count_present(terms, unit.terms) >= _NEAR * len(terms)]
+        else:  # "will do": small words are all there is
+            near = [unit for unit in self._units if len(own & unit.words) >= _NEAR * len(own | unit.words)]
         if not near:
             return ""
-        own = _words(text)
         likeness = [len(own & unit.words) / len(own | unit.words) for unit in near]
         nearest = [unit for unit, like in zip(near, likeness, strict=True) if like == max(likeness)]
-        ours = polarity(text)
+        ours = _polarity_about(terms, text)
         if any(_agree(ours, _polarity_about(terms, unit.text)) for unit in nearest):
             return ""
         return nearest[-1].text

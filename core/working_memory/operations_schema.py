@@ -58,6 +58,13 @@ def is_valid(arguments: object) -> bool:
     return bool(jsonschema.Draft202012Validator(tool_parameters()).is_valid(arguments))
 
 
+def is_valid_section(operation: object) -> bool:
+    """Say whether one section's operation satisfies its schema to the letter."""
+    import jsonschema
+
+    return bool(jsonschema.Draft202012Validator(section_parameters()).is_valid(operation))
+
+
 @cache
 def _operation_schemas() -> tuple[JsonSchema, ...]:
     """JSON Schemas of the three shapes, from their models."""

@@ -31,6 +31,7 @@ from core.working_memory.quotes import neutralise
 __all__ = ["Questions", "Rank", "Selection", "Selector"]
 
 NAME = "memory_select"
+KINDS = ("keep", "settled")  # of questions that change memory
 KEEP_ABOVE = 0.0  # log-odds over the prior
 SETTLED_ABOVE = 0.5
 MODEL_WEIGHT = 0.5  # of the model's opinion beside the rank, both in standard deviations
@@ -132,20 +133,22 @@ class Selector:
         rank: Rank | None,
         conversation: str,
         max_questions: int,
+        kinds: frozenset[str] = frozenset(KINDS),
     ) -> None:
         self._questions = Questions(model, material.language, conversation=conversation)
         self._material = material
         self._sources = sources
         self._rank = rank or rank_plainly
         self._max_questions = max_questions
+        self._kinds = kinds
         self._candidates: tuple[Candidate, ...] = ()
         self._ranks: tuple[float, ...] = ()
         self._issues: tuple[OpenIssue, ...] = ()
 
     def prepare(self) -> None:
         """Find what may be asked about; the part that takes thought."""
-        self._issues = find_open_issues(self._material)
-        found = find_candidates(self._material)
+        self._issues = find_open_issues(self._material) if "settled" in self._kinds else ()
+        found = find_candidates(self._material) if "keep" in self._kinds else ()
         ranks = tuple(self._rank([candidate.text for candidate in found]))
         order = sorted(range(len(found)), key=lambda i: -ranks[i])[: self._max_questions]
         self._candidates = tuple(found[i] for i in order)
@@ -165,6 +168,12 @@ class Selector:
             selection.asked = self._questions.asked
             selection.left_unasked = len(self._candidates) - len(odds)
             self._keep_best(odds, selection)
+
+    def rank_only(self, count: int) -> tuple[Proposal, ...]:
+        """Return as many sentences as the rank alone would choose: what the model's opinion is measured against."""
+        best = sorted(range(len(self._candidates)), key=lambda i: -self._ranks[i])[:count]
+        chosen = [self._candidates[i] for i in sorted(best)]
+        return tuple(Proposal(section=Section.FACTS, text=c.text.rstrip("。."), turns=(c.turn,)) for c in chosen)
 
     async def _ask_settled(self, issue: OpenIssue, selection: Selection) -> None:
         for said in issue.said[:_SENTENCES_AN_ISSUE]:

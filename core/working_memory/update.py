@@ -32,7 +32,7 @@ from core.working_memory.material import (
 from core.working_memory.operations import Append, Keep, Operation, read_operation
 from core.working_memory.operations import Update as Rewrite
 from core.working_memory.prompts import load_parts
-from core.working_memory.selecting import Rank, Selection, Selector
+from core.working_memory.selecting import KINDS, Rank, Selection, Selector
 from core.working_memory.update_prompt import NAME
 from core.working_memory.vetting import Vetted, to_json, vet
 from core.working_memory.writing import Pause, Writer, Written
@@ -56,6 +56,7 @@ class Updater:
         model: ChatModel | None,
         mode: Mode,
         *,
+        useful: Sequence[str] | None = None,
         rank: Rank | None = None,
         pool: Executor | None = None,
         pause: Pause = asyncio.sleep,
@@ -64,9 +65,12 @@ class Updater:
         conversation: str = "memory",
         on_progress: Callable[[str], None] | None = None,
     ) -> None:
-        """`rank` scores sentences by how much they are worth keeping; `pool` runs what takes thought."""
+        """`useful` names the questions that may be asked, as "en:keep" (None: all); `rank` scores sentences by how
+        much they are worth keeping; `pool` runs what takes thought.
+        """
         self._model = model
         self._mode: Mode = mode if model is not None else "off"
+        self._useful = useful
         self._rank = rank
         self._pool = pool
         self._pause = pause
@@ -78,7 +82,8 @@ class Updater:
     async def propose(self, material: Material) -> Update:
         """Return what becomes of the seven sections. A model's failures are told in it, never raised."""
         model = self._model
-        if model is None or self._mode == "off" or not material.messages:
+        kinds = self._find_kinds(material.language)
+        if model is None or self._mode == "off" or not material.messages or (self._mode == "select" and not kinds):
             return propose_without_model(material)
         prompt_lines = static_lines(load_parts(NAME, material.language))
         sources = await self._think(lambda: Sources(material, prompt_lines=prompt_lines))
@@ -98,7 +103,7 @@ class Updater:
         else:
             note = ""
         self._say("select")
-        selection = await self._select(model, material, sources)
+        selection = await self._select(model, material, sources, kinds)
         mode: UpdateMode = "write" if written.answers else "select" if selection.asked else "heuristics"
         return await self._think(lambda: _compose(material, written, selection, mode, note))
 
@@ -118,7 +123,13 @@ class Updater:
                 written.take(section, vet(section, operation, sources))
         return written, note
 
-    async def _select(self, model: ChatModel, material: Material, sources: Sources) -> Selection:
+    def _find_kinds(self, language: str) -> frozenset[str]:
+        """The kinds of questions that help in a language."""
+        if self._useful is None:
+            return frozenset(KINDS)
+        return frozenset(kind for kind in KINDS if f"{language.split('-')[0]}:{kind}" in self._useful)
+
+    async def _select(self, model: ChatModel, material: Material, sources: Sources, kinds: frozenset[str]) -> Selection:
         selector = Selector(
             model,
             material,
@@ -126,6 +137,7 @@ class Updater:
             rank=self._rank,
             conversation=self._conversation,
             max_questions=self._max_questions,
+            kinds=kinds,
         )
         selection = Selection()
         try:

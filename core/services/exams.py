@@ -1,0 +1,106 @@
+"""The memory exam of the chat model: taken on demand or when nothing else is asked, kept by the file's hash.
+
+Decides what a model does when memory is updated: what its exam found, unless the settings say otherwise; without
+a result, nothing. Relies on the chat model's slot, which need not be loaded.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from core.catalogue.exam_results import ExamResults
+from core.catalogue.models import find_model
+from core.changes import Changes
+from core.errors import CoreError, ModelError
+from core.model import ExamResult, ModelPhase
+from core.services.ground import Ground
+from core.sessions.chat_model import ChatModelSlot
+from core.working_memory.update import Mode, Updater
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_S = 20.0
+REST_LOOKS = 6  # looks in a row at which the model had nothing to do, before an exam begins by itself
+_LOADED = frozenset({ModelPhase.READY, ModelPhase.READING, ModelPhase.WRITING})
+
+
+class ExamsService:
+    """Takes exams and says what they mean."""
+
+    def __init__(self, ground: Ground, model: ChatModelSlot) -> None:
+        self._ground = ground
+        self._model = model
+        self._results = ExamResults(ground.folder.models)
+        self._known: ExamResult | None = None
+        self._looked = False
+        self._watch: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()
+
+    def start(self) -> None:
+        """Take the exam in the background once the model rested for two minutes, if it never took one."""
+        if self._watch is None and self._ground.settings.models.memory_update == "auto":
+            self._watch = asyncio.get_running_loop().create_task(self._watch_rest())
+
+    async def aclose(self) -> None:
+        """Stop; an exam that runs is left and taken another time."""
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.wait([self._watch])
+
+    async def load(self) -> ExamResult | None:
+        """Return what the exam of the chat model found, None if it took none."""
+        if not self._looked:
+            path = await self._find_file()
+            self._known = await self._ground.think(lambda: self._results.load(path)) if path else None
+            self._looked = True
+        return self._known
+
+    async def take(self, progress: Callable[[str], None] | None = None) -> ExamResult:
+        """Let the chat model take the exam now; raises `ModelError` where there is none or it stops."""
+        from core.working_memory.exam import Exam  # jsonschema comes with it
+
+        async with self._lock:
+            path = await self._find_file()
+            if path is None:
+                raise ModelError("There is no chat model to examine. Put a GGUF file into the folder of models first.")
+            sha256 = await self._ground.think(lambda: self._results.hash(path))
+            exam = Exam(self._model, clock=time.monotonic, on_progress=progress)
+            result = await exam.take(model_name=path.name, sha256=sha256, at=self._ground.clock())
+            await self._ground.think(lambda: self._results.save(result))
+            self._known, self._looked = result, True
+        self._ground.publish(Changes(model=True))
+        return result
+
+    async def find_updater(self) -> Updater | None:
+        """Return what asks the model for an update of memory; None where it is not to be asked, or not loaded."""
+        wanted = self._ground.settings.models.memory_update
+        if wanted == "off" or self._model.status.phase not in _LOADED:
+            return None
+        if wanted != "auto":
+            return Updater(self._model, cast(Mode, wanted), pool=self._ground.pool)
+        result = await self.load()
+        if result is None or result.verdict not in ("write", "select"):
+            return None
+        return Updater(self._model, cast(Mode, result.verdict), useful=result.useful, pool=self._ground.pool)
+
+    async def _find_file(self) -> Path | None:
+        found = await self._ground.think(lambda: find_model(self._ground.resources, self._ground.folder.models))
+        return found.path if found else None
+
+    async def _watch_rest(self) -> None:
+        """Look now and then whether the model has nothing to do, then let it take its exam."""
+        rested = 0
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            rested = rested + 1 if self._model.status.phase is ModelPhase.READY else 0
+            if rested < REST_LOOKS:
+                continue
+            try:
+                if await self.load() is None:
+                    await self.take()
+            except CoreError as error:
+                log.warning("the memory exam ended early: %s", error)
+            return
