@@ -156,7 +156,7 @@ class MemoryKeeper:
             line = f"- mistake: the tool {what} keeps failing"
             if any(line in change.after for change in held):
                 continue  # it is there, or the user took it out
-            cause = Cause(at=at, actor=self._actor, cause="A tool failed in three segments.", turns=turns)
+            cause = Cause(at=at, actor=self._actor, cause=f"A tool failed alike in {len(turns)} segments.", turns=turns)
             result = self._writer.append(MEMORY_FILE, line, cause, section=MISTAKES)
             changed = changed or result.outcome is Outcome.WRITTEN
             _raise_if_refused(result)
