@@ -18,7 +18,7 @@ from core.changes import Changes, Listener
 from core.config import Settings, load_settings
 from core.errors import NotFoundError
 from core.jobs.assembly import Backroom, build_backroom
-from core.jobs.finalise import FindModel, find_no_model
+from core.jobs.finalise import FindModel
 from core.jobs.replay import replay_transcript
 from core.locks import AppLock
 from core.model import (
@@ -67,9 +67,9 @@ class Engine:
         resources: Path | None = None,
         clock: Callable[[], float] = time.time,
         exclusive: bool = True,
-        find_model: FindModel = find_no_model,
+        find_model: FindModel | None = None,
     ) -> None:
-        """`find_model` says which model background work may ask, and for what; none unless one passed an exam."""
+        """`find_model` returns what may be asked to sum up; by default the chat's model, as its exam found it fit."""
         self._folder = folder
         self._settings = settings
         self._clock = clock
@@ -130,7 +130,7 @@ class Engine:
                 publish=self._publish,
                 clock=self._clock,
                 owner=f"{'app' if self._lock else 'job'}-{os.getpid()}",
-                find_model=self._find_model,
+                find_model=self._find_model or self.exams.find_recap_model,
                 find_updater=self.exams.find_updater,
             ),
         )

@@ -47,6 +47,7 @@ class RecapModel:
 
     model: ChatModel
     mode: Mode
+    languages: frozenset[str] | None = None  # in which its choices help; None: in all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,8 @@ class Summed:
 async def sum_up(helper: RecapModel, task: Task) -> Summed:
     """Let a model sum something up within the deadline; never raises `ModelError`."""
     work = _write if helper.mode == "write" else _select
+    if helper.languages is not None and (task.language or "en").split("-")[0] not in helper.languages:
+        return Summed(text="", source=RecapSource.HEURISTIC, error="The model's choices do not help in this language.")
     try:
         async with asyncio.timeout(task.deadline_s):
             return await work(helper.model, task)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
+from core.archivist.recap_writer import RecapModel
 from core.catalogue.exam_results import ExamResults
 from core.catalogue.models import find_model
 from core.changes import Changes
@@ -85,6 +86,21 @@ class ExamsService:
         if result is None or result.verdict not in ("write", "select"):
             return None
         return Updater(self._model, cast(Mode, result.verdict), useful=result.useful, pool=self._ground.pool)
+
+    async def find_recap_model(self) -> RecapModel | None:
+        """Return what may be asked to sum up, by the same verdict; None where nothing may, or none is loaded."""
+        wanted = self._ground.settings.models.memory_update
+        if wanted == "off" or self._model.status.phase not in _LOADED:
+            return None
+        if wanted != "auto":
+            return RecapModel(model=self._model, mode="write" if wanted == "write" else "select")
+        result = await self.load()
+        if result is None or result.verdict not in ("write", "select"):
+            return None
+        if result.verdict == "write":
+            return RecapModel(model=self._model, mode="write")
+        languages = frozenset(each.partition(":")[0] for each in result.useful if each.endswith(":keep"))
+        return RecapModel(model=self._model, mode="select", languages=languages) if languages else None
 
     async def _find_file(self) -> Path | None:
         found = await self._ground.think(lambda: find_model(self._ground.resources, self._ground.folder.models))
