@@ -47,7 +47,8 @@ class OpenIssue:
 
 def find_candidates(material: Material) -> tuple[Candidate, ...]:
     """Return the sentences that could be kept and are not yet, in order."""
-    held = [item for body in parse_document(material.document).bodies.values() for item in extract_items(body)]
+    bodies = parse_document(material.document).bodies
+    held = [item for s, body in bodies.items() if s is not Section.ISSUES for item in extract_items(body)]
     known = KeyIndex([*held, *(line.text for lines in material.parked.values() for line in lines)])
     found: list[Candidate] = []
     for candidate in _users_sentences(material):

@@ -79,6 +79,11 @@ class Updater:
         self._conversation = conversation
         self._on_progress = on_progress
 
+    @property
+    def mode(self) -> Mode:
+        """What the model is used for."""
+        return self._mode
+
     async def propose(self, material: Material) -> Update:
         """Return what becomes of the seven sections. A model's failures are told in it, never raised."""
         model = self._model

@@ -108,8 +108,7 @@ class Writer:
     async def write(self) -> Written:
         """Ask for everything, then for what is missing; never raises `ModelError`."""
         written = Written()
-        await self._write_whole(written)
-        if written.failures and not written.answers:
+        if not await self._write_whole(written):
             return written  # a model that does not answer once is not asked seven times more
         for section in Section:
             if section not in written.answered and not await self._write_section(section, written):
@@ -123,13 +122,14 @@ class Writer:
         except ModelError:
             return ""
 
-    async def _write_whole(self, written: Written) -> None:
+    async def _write_whole(self, written: Written) -> bool:
+        """Ask for all sections; False if the model does not answer."""
         schema = json.dumps(tool_parameters(), ensure_ascii=False)
         try:
             text = await self._generate(self._parts["whole"], schema=schema, max_tokens=WHOLE_TOKENS)
         except ModelError as error:
             written.failures.append(Failure(part="whole update", reason=str(error)))
-            return
+            return False
         written.calls += 1
         written.valid_calls += _is_valid_call(text)
         found = recover_operations(text)
@@ -137,6 +137,7 @@ class Writer:
             written.take(section, answer)
         if missing := [section.value for section in Section if section not in found.operations]:
             written.failures.append(Failure(part="whole update", reason=f"It lacked {', '.join(missing)}."))
+        return True
 
     async def _write_section(self, section: Section, written: Written) -> bool:
         """Ask for one section; False if the model does not answer any more."""
