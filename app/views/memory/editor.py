@@ -42,11 +42,11 @@ class LineEditor(QPlainTextEdit):
         """What is typed."""
         return self.toPlainText()
 
-    def place_in(self, rect: QRect) -> None:
+    def place_in(self, rect: QRect, row_width: int) -> None:
         """Stand over the text of a row, as tall as what is typed needs."""
         px = self._look.px
         x = rect.left() + px(OUTER + PAD + SIGN_X + SIGN_W + GAP - 6)
-        width = rect.right() - px(OUTER + PAD) - x
+        width = row_width - px(OUTER + PAD) - x
         self.resize(width, max(px(28), self.height()))
         lines = sum(max(1, block.layout().lineCount()) for block in self._blocks())
         needed = lines * self.fontMetrics().lineSpacing() + 2 * self.frameWidth() + px(10)

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRect
-from PySide6.QtGui import QFontMetrics, QTextCharFormat, QTextLayout, QTextOption
+from PySide6.QtCore import QElapsedTimer, QPointF, QRect
+from PySide6.QtGui import QFont, QFontMetrics, QTextCharFormat, QTextLayout, QTextOption
 
 from app.rendering.memory_rows import LABELS, Act, Row, RowKind
 from app.theme import Look
@@ -12,6 +12,7 @@ OUTER, PAD = 12, 13  # design pixels: around a card, inside it
 SIGN_X, SIGN_W, GAP = 6, 14, 8
 ROW_PAD = 3
 CARD_GAP, CARD_PAD = 10, 10
+SLICE_MS = 3  # of measuring at a time
 MAX_TURNS, WIDE_ROW = 3, 300  # how much evidence stands beside a line, from what width (design pixels) on
 FOLD_PLACE = "fold"
 _MUTED = ("removed", "pending", "muted")
@@ -43,29 +44,85 @@ class Laid:
 
 
 class RowLayouts:
-    """Measures rows and remembers them."""
+    """Measures rows and remembers them. Of many rows at once only some are measured, the others guessed for now."""
 
     def __init__(self, look: Look) -> None:
         self._look = look
-        self._known: dict[tuple[Row, int], Laid] = {}
+        self._known: dict[tuple[str, int], tuple[Row, Laid]] = {}  # by key and width
+        self._guessed: dict[tuple[str, int], tuple[Row, int]] = {}  # and the height they were given
+        self._fonts: dict[tuple[float, int], QFont] = {}
+        self._slice = QElapsedTimer()
 
     def clear(self) -> None:
         """Forget all: theme or zoom changed."""
         self._known.clear()
+        self._guessed.clear()
+        self._fonts.clear()
+
+    def begin_slice(self) -> None:
+        """From now on rows are measured for a few milliseconds, then guessed."""
+        self._slice.start()
+
+    def height(self, row: Row, width: int) -> int:
+        """The height of a row; a guess where measuring it now would make the window wait."""
+        key = (row.key, width)
+        if self._find(row, width) is not None or self._has_time():
+            return self.get(row, width).height
+        guess = self._guessed.get(key)
+        if guess is None or guess[0] != row:
+            self._guessed[key] = guess = (row, self._guess(row, width))
+        return guess[1]
+
+    def font(self, size: float, weight: int = 400) -> QFont:
+        """The interface's font, made once."""
+        found = self._fonts.get((size, weight))
+        if found is None:
+            found = self._fonts[size, weight] = self._look.font(size, weight)
+        return found
+
+    def _find(self, row: Row, width: int) -> Laid | None:
+        found = self._known.get((row.key, width))
+        return found[1] if found is not None and (found[0] is row or found[0] == row) else None
+
+    def measure_some(self, width: int) -> bool:
+        """Measure rows that were guessed, for a few milliseconds; True while some are left."""
+        self._guessed = {key: guess for key, guess in self._guessed.items() if key[1] == width}
+        self.begin_slice()
+        while self._guessed and self._has_time():
+            self.get(next(iter(self._guessed.values()))[0], width)
+        return bool(self._guessed)
+
+    @property
+    def has_guesses(self) -> bool:
+        """Whether the height of some row is a guess."""
+        return bool(self._guessed)
+
+    def _has_time(self) -> bool:
+        return not self._slice.isValid() or self._slice.elapsed() < SLICE_MS
+
+    def _guess(self, row: Row, width: int) -> int:
+        """A height from the number of characters."""
+        px = self._look.px
+        if row.kind is RowKind.HEAD:
+            return px(CARD_GAP + CARD_PAD + 20)
+        columns = max(10, int((width - px(150)) / px(6.6)))
+        lines = 1 + len(row.shown) // columns + bool(row.note) + bool(row.links)
+        return px(17 * lines + 2 * ROW_PAD + (CARD_PAD if row.last else 0))
 
     def get(self, row: Row, width: int) -> Laid:
         """Where things stand in a row of this width."""
-        found = self._known.get((row, width))
+        found = self._find(row, width)
         if found is None:
             if len(self._known) > 4_000:
                 self._known.clear()
             found = self._head(row, width) if row.kind is RowKind.HEAD else self._line(row, width)
-            self._known[row, width] = found
+            self._known[row.key, width] = (row, found)
+            self._guessed.pop((row.key, width), None)
         return found
 
     def _head(self, row: Row, width: int) -> Laid:
         px, empty = self._look.px, row.tone == "quiet"
-        metrics = QFontMetrics(self._look.font(12))
+        metrics = QFontMetrics(self.font(12))
         gap, pad = px(CARD_GAP), px(1 if empty else CARD_PAD)
         height = metrics.height()
         total = gap + pad + height + px(1 if empty else 4) + (px(1) if row.last and not empty else 0)
@@ -86,7 +143,7 @@ class RowLayouts:
         px = self._look.px
         left, right = px(OUTER + PAD), width - px(OUTER + PAD)
         text_x = left + px(SIGN_X + SIGN_W + GAP)
-        small = QFontMetrics(self._look.font(11))
+        small = QFontMetrics(self.font(11))
         zones: list[Zone] = []
         edge = self._evidence(row, right - px(SIGN_X), right - left, small, zones)
         text = self._text(row, max(px(60), edge - text_x))
@@ -140,8 +197,7 @@ class RowLayouts:
             x += size + px(14)
 
     def _text(self, row: Row, width: int) -> QTextLayout:
-        look = self._look
-        layout = QTextLayout(row.shown, look.font(12 if row.kind in (RowKind.WARNING, RowKind.FOLD) else 13))
+        layout = QTextLayout(row.shown, self.font(12 if row.kind in (RowKind.WARNING, RowKind.FOLD) else 13))
         option = QTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         layout.setTextOption(option)

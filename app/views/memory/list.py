@@ -57,7 +57,7 @@ class MemoryList(QListView):
         super().__init__()
         self._look = look
         self.rows = MemoryRows(self)
-        self.painter_ = RowPainter(look, self)
+        self.painter_ = RowPainter(look, self.rows, self)
         self._edited: QPersistentModelIndex | None = None
         self.setModel(self.rows)
         self.setItemDelegate(self.painter_)
@@ -80,11 +80,14 @@ class MemoryList(QListView):
         self._glow.setDuration(GLOW_MS)
         self._glow.valueChanged.connect(self._on_glow)
         self._menu: QMenu | None = None
+        self._settle_timer = QTimer(self, interval=0, singleShot=True)
+        self._settle_timer.timeout.connect(self._measure_some)
 
     # -- what is shown -----------------------------------------------------------------------------
 
     def show_rows(self, rows: Sequence[Row], *, glow: bool) -> None:
         """Show these rows; what was selected, looked at or typed stays. New lines glow once if asked to."""
+        self.painter_.layouts.begin_slice()
         anchor = self._anchor()
         current = self.current_row()
         place = self.currentIndex().row()
@@ -93,6 +96,7 @@ class MemoryList(QListView):
             found = self.rows.find(current.key)
             self._select(found if found.isValid() else self.rows.index(min(place, len(rows) - 1)))
         self._hold(anchor)
+        self._settle_timer.start()
         new = {row.key for row in rows if row.key in came and row.kind in (RowKind.LINE, RowKind.WANTED)}
         if glow and new and self._look.motion:
             self.painter_.glowing = new
@@ -144,6 +148,8 @@ class MemoryList(QListView):
     def restyle(self) -> None:
         """Take the present theme and zoom."""
         self.painter_.layouts.clear()
+        self.painter_.layouts.begin_slice()
+        self._settle_timer.start()
         self.verticalScrollBar().setSingleStep(self._look.px(24))
         self.scheduleDelayedItemsLayout()
         self.viewport().update()
@@ -304,7 +310,9 @@ class MemoryList(QListView):
         anchor = self._anchor() if wider else None
         super().resizeEvent(event)
         if wider:
+            self.painter_.layouts.begin_slice()
             self.scheduleDelayedItemsLayout()  # Qt itself does so for other heights only
+            self._settle_timer.start()
         if anchor is not None:
             QTimer.singleShot(0, self, lambda: self._hold(anchor))
 
@@ -314,6 +322,18 @@ class MemoryList(QListView):
         self.current_changed.emit()
 
     # -- inside ------------------------------------------------------------------------------------
+
+    def _measure_some(self) -> None:
+        """Measure rows whose height was guessed, a few at a time; then lay out once."""
+        layouts = self.painter_.layouts
+        if not layouts.has_guesses:
+            return
+        if layouts.measure_some(self.painter_.width()):
+            self._settle_timer.start()
+            return
+        anchor = self._anchor()
+        self.doItemsLayout()
+        self._hold(anchor)
 
     def _on_edited(self, place: QPersistentModelIndex, text: str) -> None:
         row = self.rows.row_at(place)

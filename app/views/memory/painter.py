@@ -1,7 +1,7 @@
 """Paints the rows of memory as cards, and gives a row its editor."""
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtGui import QColor, QFont, QPainter, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.models.memory import MemoryRows
@@ -22,9 +22,10 @@ class RowPainter(QStyledItemDelegate):
     edited = Signal(QPersistentModelIndex, str)
     cancelled = Signal(QPersistentModelIndex)
 
-    def __init__(self, look: Look, parent: QWidget) -> None:
+    def __init__(self, look: Look, rows: MemoryRows, parent: QWidget) -> None:
         super().__init__(parent)
         self._look = look
+        self._rows = rows
         self.layouts = RowLayouts(look)
         self.hovered: tuple[str, str] = ("", "")  # row key and target of the zone under the pointer
         self.glowing: set[str] = set()
@@ -32,21 +33,21 @@ class RowPainter(QStyledItemDelegate):
         self.shows_focus = False
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
-        row = index.data(MemoryRows.ROW)
-        width = self._width()
-        return QSize(width, self.layouts.get(row, width).height) if isinstance(row, Row) else QSize()
+        row = self._rows.row_at(index)
+        return QSize(10, self.layouts.height(row, self.width())) if row is not None else QSize()
 
-    def _width(self) -> int:
+    def width(self) -> int:
+        """The width of the rows: the view's, for a scroll bar stands in the margin beside the cards."""
         view = self.parent()
-        return max(120, view.viewport().width()) if isinstance(view, QWidget) and hasattr(view, "viewport") else 400
+        return max(120, view.width()) if isinstance(view, QWidget) else 400
 
     def laid_at(self, row: Row) -> Laid:
         """Where things stand in a row at the present width."""
-        return self.layouts.get(row, self._width())
+        return self.layouts.get(row, self.width())
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        row = index.data(MemoryRows.ROW)
-        if not isinstance(row, Row):
+        row = self._rows.row_at(index)
+        if row is None:
             return
         laid = self.laid_at(row)
         painter.save()
@@ -101,11 +102,11 @@ class RowPainter(QStyledItemDelegate):
 
     def _paint_head(self, painter: QPainter, row: Row, laid: Laid) -> None:
         quiet = row.tone == "quiet"
-        painter.setFont(self._look.font(12, 400 if quiet else 600))
+        painter.setFont(self.layouts.font(12, 400 if quiet else 600))
         painter.setPen(self._look.colour("muted" if quiet else "text"))
         painter.drawText(laid.note, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, row.shown)
         name = painter.fontMetrics().horizontalAdvance(row.shown) + self._look.px(10)
-        painter.setFont(self._look.font(12))
+        painter.setFont(self.layouts.font(12))
         painter.setPen(self._look.colour("muted"))
         room = laid.note.adjusted(name, 0, 0, 0)
         note = painter.fontMetrics().elidedText(row.note, Qt.TextElideMode.ElideRight, max(0, room.width()))
@@ -114,7 +115,7 @@ class RowPainter(QStyledItemDelegate):
     def _paint_line(self, painter: QPainter, row: Row, laid: Laid) -> None:
         look = self._look
         if row.sign:
-            painter.setFont(look.font(11, 600 if row.tone in _SIGN_COLOURS else 400))
+            painter.setFont(self.layouts.font(11, 600 if row.tone in _SIGN_COLOURS else 400))
             painter.setPen(look.colour(_SIGN_COLOURS.get(row.tone, "dot")))
             place = QRect(look.px(12 + PAD + SIGN_X), look.px(3), look.px(SIGN_W), look.px(18))
             painter.drawText(place, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter, row.sign)
@@ -123,11 +124,11 @@ class RowPainter(QStyledItemDelegate):
                 painter.setPen(look.colour("muted"))
             laid.text.draw(painter, laid.text_at)
         if row.suffix:
-            painter.setFont(look.font(11))
+            painter.setFont(self.layouts.font(11))
             painter.setPen(look.colour("muted"))
             painter.drawText(laid.suffix, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, row.suffix)
         if row.note:
-            painter.setFont(look.font(11))
+            painter.setFont(self.layouts.font(11))
             painter.setPen(look.colour("muted"))
             painter.drawText(laid.note, Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop, row.note)
 
@@ -136,7 +137,7 @@ class RowPainter(QStyledItemDelegate):
             if zone.target == FOLD_PLACE:
                 continue
             hovered = self.hovered == (row.key, zone.target)
-            font = self._look.font(12 if row.kind is RowKind.HEAD else 11)
+            font = QFont(self.layouts.font(12 if row.kind is RowKind.HEAD else 11))
             font.setUnderline(hovered)
             font.setStrikeOut(row.tone == "removed")
             painter.setFont(font)
@@ -146,8 +147,8 @@ class RowPainter(QStyledItemDelegate):
     # -- editing -----------------------------------------------------------------------------------
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
-        row = index.data(MemoryRows.ROW)
-        assert isinstance(row, Row)
+        row = self._rows.row_at(index)
+        assert row is not None
         editor = LineEditor(self._look, row, parent)
         place = QPersistentModelIndex(index)
         editor.saved.connect(lambda text: self._end(editor, place, text))
@@ -163,7 +164,7 @@ class RowPainter(QStyledItemDelegate):
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: _Index) -> None:
         if isinstance(editor, LineEditor):
-            editor.place_in(option.rect)
+            editor.place_in(option.rect, self.width())
 
     def eventFilter(self, watched: object, event: QEvent) -> bool:
         """Keys and focus are the editor's own matter; Qt would close it on both."""
@@ -172,7 +173,7 @@ class RowPainter(QStyledItemDelegate):
     def _place(self, editor: LineEditor, place: QPersistentModelIndex) -> None:
         view = self.parent()
         if place.isValid() and isinstance(view, QWidget) and hasattr(view, "visualRect"):
-            editor.place_in(view.visualRect(place))
+            editor.place_in(view.visualRect(place), self.width())
 
     def _end(self, editor: LineEditor, place: QPersistentModelIndex, text: str | None) -> None:
         self.closeEditor.emit(editor, QStyledItemDelegate.EndEditHint.NoHint)

@@ -149,7 +149,10 @@ class MemoryTab(QWidget):
     def _keep_typed(self, memory: WorkingMemory | None) -> None:
         """A line that goes while it is edited leaves the typed text as a new line of its section."""
         typed = self.list.editing_text()
-        if typed is None or memory is None:
+        if typed is None:
+            return
+        if memory is None or self._memory is None or memory.session_id != self._memory.session_id:
+            self.list.abandon_edit()  # leaving the box has saved it
             return
         row, text = typed
         if row.kind is RowKind.DRAFT:
