@@ -49,7 +49,7 @@ class Backroom:
     @property
     def problems(self) -> tuple[str, ...]:
         """What does not work, one sentence each."""
-        found = [self.embedder.problem, *self.worker.problems.values()]
+        found = [self.embedder.problem, self.committing.jobs.problem, *self.worker.problems.values()]
         return tuple(dict.fromkeys(text for text in found if text))
 
     async def sweep(self, *, now: float) -> None:
@@ -141,7 +141,7 @@ def build_backroom(
         owner=owner,
         commit_at_tokens=due_tokens,
         handlers=handlers,
-        recover=committing.recover,
+        recover=committing.jobs.recover,
     )
     return Backroom(
         worker=worker,

@@ -1,6 +1,6 @@
 """Builds and joins what commits conversations: phase 1, phase 2 as jobs, and what crashes left of either."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +9,7 @@ from pathlib import Path
 from core.changes import Changes
 from core.jobs.archive_jobs import ArchiveJobs
 from core.jobs.runner import Handler
-from core.sessions.archive_recovery import Recovered, recover_archives
+from core.sessions.archive_recovery import recover_archives
 from core.sessions.commit import Committer
 from core.sessions.phase_two import Extraction, FindUpdater, PhaseTwo
 from core.storage import queue
@@ -18,12 +18,12 @@ from core.storage.database import Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committing:
-    """The parts; `handlers` are theirs, by job kind, `recover` is for the start of a process."""
+    """The parts; `handlers` are theirs, by job kind."""
 
     committer: Committer
     phase_two: PhaseTwo
+    jobs: ArchiveJobs
     handlers: Mapping[str, Handler]
-    recover: Callable[[], Awaitable[Recovered]]
 
 
 def build_committing(
@@ -63,10 +63,11 @@ def build_committing(
         extract=extract,
         context_tokens=context_tokens,
     )
-    jobs = ArchiveJobs(phase_two, publish=publish)
+    recover = partial(recover_archives, database, workspace=workspace, files=archives, clock=clock)
+    jobs = ArchiveJobs(database, phase_two, recover=recover, publish=publish)
     return Committing(
         committer=committer,
         phase_two=phase_two,
+        jobs=jobs,
         handlers={queue.MEMORY_UPDATE: jobs.finish},
-        recover=partial(recover_archives, database, workspace=workspace, files=archives, clock=clock),
     )

@@ -43,6 +43,7 @@ class CommitsService:
         for number in numbers:
             await self._finish(session_id, number, progress, stop)
         result = await self._ground.database.read(lambda c: _sum_up(c, session_id, tuple(numbers), stop.is_set()))
+        await self._ground.backroom().committing.jobs.look()
         progress(result.step)
         self._publish(session_id)
         return result
@@ -56,6 +57,7 @@ class CommitsService:
         at = self._ground.clock()
         queued = await self._ground.database.write(partial(restart, session_id=session_id, number=number, at=at))
         if queued:
+            await self._ground.backroom().committing.jobs.look()
             self._ground.backroom().worker.wake()
             self._publish(session_id)
         return queued

@@ -338,7 +338,13 @@ def _load_base(c: Connection, archive: Archive) -> _Base:
     session_id = archive.session_id
     pending = memory_versions.load_pending(c, session_id)
     forward = (*archives.load_uncovered(c, session_id, before=archive.number), archive)
-    messages = {message.id: message for each in forward for message in archives.load_messages(c, each)}
+    messages = {
+        message.id: message
+        for each in forward
+        for allowed in [archives.load_remembered(c, each)]
+        for message in archives.load_messages(c, each)
+        if message.turn in allowed
+    }
     said = archive_twin.list_user_texts(tuple(messages.values()))
     return _Base(
         version=memory_versions.get(c, session_id),

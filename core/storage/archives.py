@@ -20,6 +20,8 @@ _COLUMNS = (
     "session_id, number, created_at, cause, keep, kept_json, copied_json, first_turn, last_turn, version,"
     " changes_json, state"
 )
+# in the words of the index of what is unfinished, which is small
+_FAILED = "state IN ('pending', 'failed') AND state = 'failed'"
 
 
 class Stage(StrEnum):
@@ -210,11 +212,20 @@ def clear_failures(c: Connection, session_id: SessionId, number: int, stage: Sta
 def load_failed(c: Connection, session_id: SessionId | None = None) -> tuple[Archive, ...]:
     """Return the archives that wait for a retry, oldest first."""
     rows = c.execute(
-        f"SELECT {_COLUMNS} FROM archives WHERE state = 'failed' AND (?1 IS NULL OR session_id = ?1)"
+        f"SELECT {_COLUMNS} FROM archives WHERE {_FAILED} AND (?1 IS NULL OR session_id = ?1)"
         " ORDER BY created_at, session_id, number",
         (session_id,),
     )
     return tuple(map(_read, rows))
+
+
+def count_failed(c: Connection) -> tuple[int, str]:
+    """Return how many archives wait for a retry, and the newest error."""
+    row = c.execute(f"SELECT count(*) FROM archives WHERE {_FAILED}").fetchone()
+    if row is None or not row[0]:
+        return 0, ""
+    newest = c.execute("SELECT error FROM archive_failures ORDER BY at DESC LIMIT 1").fetchone()
+    return int(row[0]), str(newest[0]) if newest else ""
 
 
 def load_messages(c: Connection, archive: Archive) -> tuple[Message, ...]:
@@ -231,6 +242,17 @@ def load_messages(c: Connection, archive: Archive) -> tuple[Message, ...]:
         ),
     )
     return load_by_id(c, [MessageId(message_id) for (message_id,) in rows])
+
+
+def load_remembered(c: Connection, archive: Archive) -> frozenset[TurnId]:
+    """Return the turns of an archive that memory may know: those of temporary chats and forgotten ones are not."""
+    rows = c.execute(
+        "SELECT t.turn FROM turns t JOIN conversations s ON s.session_id = t.session_id"
+        " WHERE t.session_id = ? AND t.turn BETWEEN ? AND ?"
+        " AND (EXISTS (SELECT 1 FROM episodic e WHERE e.turn = t.turn) OR (t.hook <> 'done' AND s.remember))",
+        (archive.session_id, archive.first_turn, archive.last_turn),
+    )
+    return frozenset(TurnId(turn) for (turn,) in rows)
 
 
 def load_unfinished_messages(c: Connection, session_id: SessionId) -> tuple[LiveMessage, ...]:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ class Desk:
     database: Database
     committer: Committer
     phase_two: PhaseTwo
+    jobs: ArchiveJobs
     lanes: tuple[JobRunner, JobRunner]
     workspace: Path
     now: float = 5000.0
@@ -86,9 +88,7 @@ class Desk:
         return [line.text for line in version.lines[Section.FACTS] if line.state != "removed"] if version else []
 
     async def recover(self) -> Recovered:
-        return await recover_archives(
-            self.database, workspace=self.workspace, files=self.phase_two._files, clock=lambda: self.now
-        )
+        return await self.jobs.recover()
 
     def folder(self, number: int) -> Path:
         return self.workspace / "sessions" / CHAT / f"archive_{number:03}"
@@ -155,11 +155,12 @@ async def open_desk(
     async def write_entries(job: Job) -> None:
         """MEMORY.md is another room's."""
 
-    jobs = ArchiveJobs(phase_two, publish=lambda _: None)
+    recover = partial(recover_archives, database, workspace=tmp_path / "work", files=pool, clock=lambda: desk.now)
+    jobs = ArchiveJobs(database, phase_two, recover=recover, publish=lambda _: None)
     handlers = {queue.MEMORY_UPDATE: jobs.finish, queue.MEMORY_FILES: write_entries}
     common: dict[str, Any] = {"report": lambda *_: None, "clock": lambda: desk.now, "owner": "app-1"}
     lanes = tuple(JobRunner(database, lane, handlers=handlers, **common) for lane in ("quick", "slow"))
-    desk = Desk(database, committer, phase_two, lanes, tmp_path / "work")
+    desk = Desk(database, committer, phase_two, jobs, lanes, tmp_path / "work")
     await database.write(lambda c: conversations.ensure(c, CHAT, at=0.0))
     await desk.say(turn_count)
     try:

@@ -2,6 +2,7 @@
 
 import json
 
+from core.errors import StorageError
 from core.model import EditKind, MemoryEdit, Section
 from core.sessions.archive_recovery import give_up, restart
 from core.sessions.phase_two import MAX_ATTEMPTS, PREDECESSOR_WAIT_S, QUEUE_WAIT_S, VECTORS_WAIT_S
@@ -322,5 +323,46 @@ def test_a_number_that_was_discarded_is_skipped(tmp_path):
             desk.folder(1).mkdir(parents=True)
             await desk.recover()
             assert (await desk.committer.commit(CHAT, cause="a test")).archive == 2
+
+    run(work)
+
+
+def test_what_was_said_in_a_temporary_chat_is_shown_to_no_update(tmp_path):
+    async def work():
+        updater = ScriptedUpdater()
+        async with open_desk(tmp_path, 12, updater=updater) as desk:
+            # the hook has been there and has indexed nothing of the first two turns
+            await desk.write(lambda c: c.execute("UPDATE turns SET hook = 'done' WHERE turn <= 2"))
+            await desk.committer.commit(CHAT, cause="a test")
+            await desk.run_jobs()
+            (material,) = updater.seen
+            assert sorted({m.turn for m in material.messages}) == [3, 4, 5, 6, 7]
+            assert len(material.user_texts) == 5
+
+    run(work)
+
+
+def test_what_was_given_up_is_told_until_it_is_through(tmp_path):
+    async def work():
+        async def extract(session_id, archive, turns):
+            if broken:
+                raise StorageError("The disk is full.")
+            return []
+
+        broken = True
+        async with open_desk(tmp_path, 12, extract=extract) as desk:
+            await desk.committer.commit(CHAT, cause="a test")
+            await desk.run_jobs()
+            assert desk.jobs.problem == ""  # it is tried again
+            await desk.run_jobs(until=desk.now + 10)
+            assert "The disk is full." in desk.jobs.problem
+        async with open_desk(tmp_path, extract=extract) as desk:
+            assert desk.jobs.problem == ""
+            await desk.recover()
+            assert "The disk is full." in desk.jobs.problem
+            broken = False
+            await desk.write(lambda c: restart(c, CHAT, 1, at=desk.now))
+            await desk.run_jobs()
+            assert desk.jobs.problem == ""
 
     run(work)
