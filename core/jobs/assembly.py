@@ -36,6 +36,7 @@ class Backroom:
 
     worker: Worker
     committing: Committing
+    extractor: Extractor
     hook: TurnHook
     keeper: MemoryKeeper
     embedder: EmbedderSlot
@@ -146,6 +147,7 @@ def build_backroom(
     return Backroom(
         worker=worker,
         committing=committing,
+        extractor=extractor,
         hook=hook,
         keeper=keeper,
         embedder=embedder,
