@@ -15,18 +15,19 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from core.errors import CoreError, ModelError
-from core.model import CommitStep, MemoryEdit, Message, SessionId, TurnId
+from core.model import CommitStep, Message, SessionId, TurnId
 from core.redaction import redact
 from core.sessions import archive_twin
 from core.sessions.archive_files import ArchiveFolder, OnStep, ignore_step
 from core.sessions.archive_state import NextStep
-from core.sessions.commit import add_version, load_counters, load_user_texts, name_job
-from core.sessions.fold import Folded, fold, propose_by_heuristics, put_edits_on, read_proposals
-from core.storage import archives, conversations, memory_edits, memory_versions, outbox, queue
+from core.sessions.commit import add_version, load_counters, name_job
+from core.sessions.fold import Folded, fold, propose_by_heuristics, put_edits_on
+from core.sessions.update_base import Base, load_base, load_edits, make_material
+from core.storage import archives, memory_versions, outbox, queue
 from core.storage.archives import Archive, Change, Failure, Stage
 from core.storage.database import Connection, Database
-from core.storage.memory_versions import PendingLine, Version
-from core.working_memory.material import Material, QuotedMessage, Update
+from core.storage.memory_versions import Version
+from core.working_memory.material import Material, Update
 
 log = logging.getLogger(__name__)
 
@@ -71,18 +72,6 @@ class _Found:
     @property
     def turns(self) -> tuple[TurnId, ...]:
         return archive_twin.list_turns(self.messages, self.archive.copied)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Base:
-    """What an update starts from."""
-
-    version: Version | None
-    pending: tuple[PendingLine, ...]
-    user_texts: tuple[str, ...]
-    messages: tuple[Message, ...]  # of the archive and of those before it that no document holds
-    covers: tuple[int, ...]
-    language: str
 
 
 FindUpdater = Callable[[], Awaitable[Updating | None]]
@@ -202,8 +191,13 @@ class PhaseTwo:
         before = found.failures.get(stage)
         if before is not None and before.attempts >= MAX_ATTEMPTS:
             return before
+        archive = found.archive
         try:
             await work()
+            if before is not None:
+                await self._database.write(
+                    lambda c: archives.clear_failures(c, archive.session_id, archive.number, stage), repeatable=True
+                )
             return None
         except (CoreError, OSError) as error:
             text = str(error) if isinstance(error, CoreError) else f"A file could not be written: {error}"
@@ -216,7 +210,6 @@ class PhaseTwo:
             error=redact(text),
             at=self._clock(),
         )
-        archive = found.archive
         await self._database.write(lambda c: archives.note_failure(c, archive.session_id, archive.number, failure))
         if failure.attempts >= MAX_ATTEMPTS:
             await self._say_failed(folder, failure)
@@ -242,7 +235,7 @@ class PhaseTwo:
     async def _commit_version(self, found: _Found) -> None:
         """Ask for the update and store the next version; again where another was stored meanwhile."""
         session_id, number = found.archive.session_id, found.archive.number
-        base = await self._database.read(lambda c: _load_base(c, found.archive))
+        base = await self._database.read(lambda c: load_base(c, found.archive))
         update = await self._propose(base, found.failures.get(Stage.MEMORY))
         while True:
             folded = await self._think(partial(_fold, base, update, found.archive, self._clock()))
@@ -251,15 +244,15 @@ class PhaseTwo:
             if stored:
                 self._on_step("committed")
                 return
-            base = await self._database.read(lambda c: _load_base(c, found.archive))
+            base = await self._database.read(lambda c: load_base(c, found.archive))
 
-    async def _propose(self, base: _Base, failed: Failure | None) -> Update:
+    async def _propose(self, base: Base, failed: Failure | None) -> Update:
         """Ask the model, at last the heuristics; a model that is gone is tried again before that."""
         updater = await self._find_updater()
         note = ""
         if updater is not None:
             try:
-                return await updater.propose(_make_material(base, self._context_tokens))
+                return await updater.propose(make_material(base, self._context_tokens))
             except ModelError as error:
                 if failed is None or failed.attempts + 1 < MAX_ATTEMPTS:
                     raise
@@ -276,7 +269,7 @@ class PhaseTwo:
 
     async def _put_edits_on(self, folded: Folded, session_id: SessionId) -> Folded:
         """Apply again what the user did to memory while the update was made."""
-        newest, edits = await self._database.read(lambda c: _load_edits(c, session_id, folded.version.number - 1))
+        newest, edits = await self._database.read(lambda c: load_edits(c, session_id, folded.version.number - 1))
         if newest is None or not edits:
             return folded
         return await self._think(partial(put_edits_on, folded, edits, newest))
@@ -334,52 +327,7 @@ def _load_document(c: Connection, session_id: SessionId, number: int) -> tuple[V
     return version, archives.load_covered(c, session_id, archive.version)
 
 
-def _load_base(c: Connection, archive: Archive) -> _Base:
-    session_id = archive.session_id
-    pending = memory_versions.load_pending(c, session_id)
-    forward = (*archives.load_uncovered(c, session_id, before=archive.number), archive)
-    messages = {
-        message.id: message
-        for each in forward
-        for allowed in [archives.load_remembered(c, each)]
-        for message in archives.load_messages(c, each)
-        if message.turn in allowed
-    }
-    said = archive_twin.list_user_texts(tuple(messages.values()))
-    return _Base(
-        version=memory_versions.get(c, session_id),
-        pending=pending,
-        user_texts=tuple(dict.fromkeys((*said, *load_user_texts(c, session_id, pending)))),
-        messages=tuple(messages.values()),
-        covers=tuple(each.number for each in forward),
-        language=conversations.load_language(c, session_id) or "en",
-    )
-
-
-def _load_edits(c: Connection, session_id: SessionId, base: int) -> tuple[Version | None, tuple[MemoryEdit, ...]]:
-    """Return the newest version and the edits since a version, where nothing else came since."""
-    if not memory_versions.are_by_hand(c, session_id, base):
-        return None, ()
-    return memory_versions.get(c, session_id), memory_edits.load_since(c, session_id, base)
-
-
-def _make_material(base: _Base, context_tokens: int) -> Material:
-    version = base.version
-    return Material(
-        document=version.document if version else "",
-        parked=version.parked if version else {},
-        lines=version.lines if version else {},
-        messages=tuple(
-            QuotedMessage(id=m.id, turn=m.turn, role=m.role, text=redact(m.text)) for m in base.messages if m.text
-        ),
-        proposals=read_proposals(base.pending),
-        language=base.language,
-        context_tokens=context_tokens,
-        user_texts=base.user_texts,
-    )
-
-
-def _fold(base: _Base, update: Update, archive: Archive, at: float) -> Folded:
+def _fold(base: Base, update: Update, archive: Archive, at: float) -> Folded:
     return fold(
         base.version,
         update,
@@ -391,7 +339,7 @@ def _fold(base: _Base, update: Update, archive: Archive, at: float) -> Folded:
     )
 
 
-def _store(session_id: SessionId, number: int, base: _Base, folded: Folded, c: Connection) -> bool:
+def _store(session_id: SessionId, number: int, base: Base, folded: Folded, c: Connection) -> bool:
     """Store the version unless another came in between; nothing is left to do if one holds the archive already."""
     archive = archives.get(c, session_id, number)
     if archive is None or archive.version is not None:

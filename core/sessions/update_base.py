@@ -1,0 +1,76 @@
+"""What an update of Working Memory starts from: the newest version, what waits for it, and what was archived.
+
+Archives before it that no document holds are rolled forward: their messages belong to the same update.
+"""
+
+from dataclasses import dataclass
+
+from core.model import MemoryEdit, Message, SessionId
+from core.redaction import redact
+from core.sessions import archive_twin
+from core.sessions.commit import load_user_texts
+from core.sessions.fold import read_proposals
+from core.storage import archives, conversations, memory_edits, memory_versions
+from core.storage.archives import Archive
+from core.storage.database import Connection
+from core.storage.memory_versions import PendingLine, Version
+from core.working_memory.material import Material, QuotedMessage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """What an update starts from."""
+
+    version: Version | None
+    pending: tuple[PendingLine, ...]
+    user_texts: tuple[str, ...]
+    messages: tuple[Message, ...]  # of the archive and of those before it that no document holds
+    covers: tuple[int, ...]
+    language: str
+
+
+def load_base(c: Connection, archive: Archive) -> Base:
+    """Read what the update of an archive starts from."""
+    session_id = archive.session_id
+    pending = memory_versions.load_pending(c, session_id)
+    forward = (*archives.load_uncovered(c, session_id, before=archive.number), archive)
+    messages = {
+        message.id: message
+        for each in forward
+        for allowed in [archives.load_remembered(c, each)]
+        for message in archives.load_messages(c, each)
+        if message.turn in allowed
+    }
+    said = archive_twin.list_user_texts(tuple(messages.values()))
+    return Base(
+        version=memory_versions.get(c, session_id),
+        pending=pending,
+        user_texts=tuple(dict.fromkeys((*said, *load_user_texts(c, session_id, pending)))),
+        messages=tuple(messages.values()),
+        covers=tuple(each.number for each in forward),
+        language=conversations.load_language(c, session_id) or "en",
+    )
+
+
+def load_edits(c: Connection, session_id: SessionId, base: int) -> tuple[Version | None, tuple[MemoryEdit, ...]]:
+    """Return the newest version and the edits since a version, where nothing else came since."""
+    if not memory_versions.are_by_hand(c, session_id, base):
+        return None, ()
+    return memory_versions.get(c, session_id), memory_edits.load_since(c, session_id, base)
+
+
+def make_material(base: Base, context_tokens: int) -> Material:
+    """Return what a model may look at; `context_tokens` is its window."""
+    version = base.version
+    return Material(
+        document=version.document if version else "",
+        parked=version.parked if version else {},
+        lines=version.lines if version else {},
+        messages=tuple(
+            QuotedMessage(id=m.id, turn=m.turn, role=m.role, text=redact(m.text)) for m in base.messages if m.text
+        ),
+        proposals=read_proposals(base.pending),
+        language=base.language,
+        context_tokens=context_tokens,
+        user_texts=base.user_texts,
+    )
