@@ -140,6 +140,8 @@ class ParkedLine:
     text: str
     reason: str  # in words, for the user
     turns: tuple[TurnId, ...] = ()
+    origin: Origin | None = None  # None: not known
+    at: float | None = None  # s; since when it waits
 
 
 class EditKind(StrEnum):
@@ -170,6 +172,7 @@ class MemoryEdit:
     turns: tuple[TurnId, ...] = ()  # ADD, PARK; CHANGE: where the line's own do not stay
     locked: bool = False  # ADD
     reason: str = ""  # PARK
+    since: float | None = None  # PARK; s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,7 +49,7 @@ def _describe_memory(memory: WorkingMemory) -> Text:
         text.append(f"{section.section}\n", style="bold")
         for line in section.lines:
             sign, style = SIGNS[line.state]
-            turns = ", ".join(map(str, line.turns))
+            turns = ", ".join(str(memory.turn_numbers.get(turn, turn)) for turn in line.turns)
             text.append(f"  {sign} {line.text}", style=style)
             text.append(f"  turn {turns}\n" if turns else "\n", style="dim")
         if not section.lines:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.rendering.display import one_line
-from app.rendering.words import count, section_note
+from app.rendering.words import count, day, section_note
 from core.model import LineState, MemoryLine, MemorySection, Origin, ParkedLine, Section, TurnId, WorkingMemory
 
 MAX_LINE_CHARS = 600
@@ -266,12 +266,33 @@ def _parked(section: Section, line: ParkedLine, numbers: Mapping[TurnId, int], *
     turns = number_turns(line.turns, numbers)
     text = one_line(line.text, MAX_LINE_CHARS)
     acts = (Act.BRING_BACK, Act.DROP) if editable else ()
+    since = f" Since {day(line.at)}." if line.at is not None else ""
     return Row(
-        kind=RowKind.PARKED, section=section, key=f"{RowKind.PARKED}:{section}:{line.text}", text=line.text, shown=text,
-        sign="○", tone="muted", note=line.reason, turns=turns, links=acts,
+        kind=RowKind.PARKED,
+        section=section,
+        key=f"{RowKind.PARKED}:{section}:{line.text}",
+        text=line.text,
+        shown=text,
+        suffix=_ORIGINS[line.origin] if line.origin else "",
+        sign="○",
+        tone="muted",
+        note=f"{line.reason}{since}",
+        turns=turns,
+        links=acts,
         acts=(*acts, *((Act.JUMP,) if turns else ()), Act.COPY),
-        spoken=f"set aside: {text}. {line.reason}{_spoken_turns(turns)}",
-    )  # fmt: skip
+        spoken=f"set aside: {text}. {line.reason}{since}{_spoken_turns(turns)}",
+    )
+
+
+def describe_update(memory: WorkingMemory) -> str:
+    """Say in a sentence what the last update did, for a screen reader; "" for nothing."""
+    states = [line.state for part in memory.sections for line in part.lines]
+    words = [
+        f"{states.count(state)} {word}"
+        for state, word in ((LineState.ADDED, "new"), (LineState.RESTORED, "restored"), (LineState.REMOVED, "removed"))
+        if state in states
+    ]
+    return f"Memory updated: {', '.join(words)}." if words else ""
 
 
 def _spoken_turns(turns: tuple[tuple[TurnId, int], ...]) -> str:

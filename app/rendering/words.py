@@ -57,6 +57,12 @@ def clock_time(at: float, now: float) -> str:
     return f"{then.day} {then:%b}, {then:%H:%M}" if then.year == today.year else f"{then.day} {then:%b %Y, %H:%M}"
 
 
+def day(at: float) -> str:
+    """`3 Nov 2026`; a local day."""
+    then = datetime.fromtimestamp(at)
+    return f"{then.day} {then:%b %Y}"
+
+
 def span(start: float, end: float | None, now: float) -> str:
     """`09:12 to 09:20`, `3 Nov, 09:12 to 09:20`; the day once, and one time if both are the same minute."""
     first, last = clock_time(start, now), clock_time(end, now) if end is not None else ""

@@ -109,7 +109,7 @@ def fold(
         lines=lines,
         decisions=_tell_dropped(result.decisions, update.dropped),
         parked={
-            section: provenance.annotate_parked(section, parked, known, offered)
+            section: provenance.annotate_parked(section, parked, known, offered, at=at)
             for section, parked in result.parked.items()
         },
         mode=update.mode,

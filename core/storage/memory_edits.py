@@ -129,6 +129,7 @@ def _read_edit(row: dict[str, Any]) -> MemoryEdit:
         turns=tuple(map(TurnId, row["turns"])),
         locked=row["locked"],
         reason=row["reason"],
+        since=row.get("since"),
     )
 
 

@@ -201,4 +201,10 @@ def _read_decision(row: dict[str, Any]) -> Decision:
 
 
 def _read_parked(row: dict[str, Any]) -> ParkedLine:
-    return ParkedLine(text=row["text"], reason=row["reason"], turns=tuple(map(TurnId, row["turns"])))
+    return ParkedLine(
+        text=row["text"],
+        reason=row["reason"],
+        turns=tuple(map(TurnId, row["turns"])),
+        origin=Origin(row["origin"]) if row.get("origin") else None,
+        at=row.get("at"),
+    )

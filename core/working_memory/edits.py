@@ -137,7 +137,7 @@ def _as_addition(edit: MemoryEdit) -> MemoryEdit | None:
     if edit.kind is EditKind.LOCK:
         return replace(edit, kind=EditKind.ADD, locked=True)
     if edit.kind is EditKind.BRING_BACK:
-        return replace(edit, kind=EditKind.ADD, origin=Origin.RESTORED)
+        return replace(edit, kind=EditKind.ADD)
     return None
 
 
@@ -215,7 +215,7 @@ def _bring_back(held: Held, edit: MemoryEdit) -> Applied:
     waiting = _need_parked(held, edit)
     came = _add(
         held,
-        replace(edit, kind=EditKind.ADD, text=waiting.text, origin=Origin.RESTORED, turns=waiting.turns),
+        replace(edit, kind=EditKind.ADD, text=waiting.text, origin=waiting.origin or Origin.USER, turns=waiting.turns),
     )
     section = edit.section
     left = tuple(line for line in came.held.parked_of(section) if line.text != waiting.text)
@@ -236,7 +236,8 @@ def _park(held: Held, edit: MemoryEdit) -> Applied:
     section, waiting = edit.section, held.parked_of(edit.section)
     if any(line.text == edit.text for line in waiting):
         raise MemoryEditError(_THERE)
-    came = ParkedLine(text=edit.text, reason=edit.reason, turns=edit.turns)
+    origin = None if edit.origin is Origin.USER else edit.origin
+    came = ParkedLine(text=edit.text, reason=edit.reason, turns=edit.turns, origin=origin, at=edit.since)
     after = replace(held, parked={**held.parked, section: (*waiting, came)})
     return Applied(held=after, inverse=(_edit(EditKind.DROP, section, edit.text),))
 
@@ -276,4 +277,7 @@ def _addition(section: Section, line: MemoryLine, above: str) -> MemoryEdit:
 
 
 def _parking(section: Section, line: ParkedLine) -> MemoryEdit:
-    return MemoryEdit(kind=EditKind.PARK, section=section, text=line.text, reason=line.reason, turns=line.turns)
+    return MemoryEdit(
+        kind=EditKind.PARK, section=section, text=line.text, reason=line.reason, turns=line.turns,
+        origin=line.origin or Origin.USER, since=line.at,
+    )  # fmt: skip

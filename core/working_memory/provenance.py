@@ -139,13 +139,25 @@ def annotate_parked(
     parked: Iterable[ParkedLine],
     previous: Mapping[LineKey, Meta],
     proposals: Iterable[Proposal] = (),
+    *,
+    at: float | None = None,
 ) -> tuple[ParkedLine, ...]:
-    """Return a section's parked lines with the turns they come from, where those are known."""
+    """Return a section's parked lines with turns, origin and date, where those are known.
+
+    `at` (s) is since when the lines wait that are new in the list.
+    """
     offers = _Offers(proposal for proposal in proposals if proposal.section is section)
     return tuple(
-        line if line.turns else replace(line, turns=_find_evidence(section, line.text, previous, offers)[0])
+        line if line.turns and line.at is not None else _annotate_parked(section, line, previous, offers, at)
         for line in parked
     )
+
+
+def _annotate_parked(
+    section: Section, line: ParkedLine, previous: Mapping[LineKey, Meta], offers: "_Offers", at: float | None
+) -> ParkedLine:
+    turns, origin = _find_evidence(section, line.text, previous, offers)
+    return replace(line, turns=line.turns or turns, origin=line.origin or origin, at=at if line.at is None else line.at)
 
 
 def compare(before: Sequence[MemoryLine], after: Sequence[MemoryLine]) -> tuple[MemoryLine, ...]:

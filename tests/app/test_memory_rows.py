@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from app.rendering.memory_changes import changes_html, changes_plain
-from app.rendering.memory_rows import Act, Draft, RowKind, build_rows, summarise
+from app.rendering.memory_rows import Act, Draft, RowKind, build_rows, describe_update, summarise
 from core.model import (
     ChangeKind,
     LineChange,
@@ -112,6 +112,12 @@ def test_the_whole_is_summed_up_in_words():
     assert summarise(memory(line(), line("b", LineState.REMOVED), line("c", LineState.PENDING))) == (
         "1 line in 1 section, 1 pending"
     )
+
+
+def test_an_update_is_told_in_a_sentence():
+    lines = [line("a", LineState.ADDED), line("b", LineState.RESTORED), line("c", LineState.ADDED), line("d")]
+    assert describe_update(memory(*lines)) == "Memory updated: 2 new, 1 restored."
+    assert describe_update(memory(line())) == ""
 
 
 def test_differences_are_text_with_signs_and_never_markup_of_others():

@@ -400,6 +400,21 @@ def test_an_old_version_is_read_compared_and_restored(stage, on_qt_loop):
     on_qt_loop(check())
 
 
+def test_undo_stands_beside_the_versions_while_there_is_something_to_undo(stage, on_qt_loop):
+    async def check():
+        open_with(stage, replace(memory(line("one")), undo="you removed “two”"))
+        async with stage.playing() as window:
+            button = window.memory.versions.undo_button
+            assert (button.isVisible(), button.accessibleName()) == (True, "Undo: you removed “two”")
+            button.click()
+            await until(lambda: asked(stage))
+            assert asked(stage) == [("undo",)]
+            change(stage, memory(line("one"), line("two")))
+            await until(lambda: not button.isVisible())
+
+    on_qt_loop(check())
+
+
 def test_the_slider_says_when_and_why_before_it_is_let_go(stage, on_qt_loop):
     async def check():
         open_with(stage, memory(number=1, newest=2), memory(number=2, newest=2))

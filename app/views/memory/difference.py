@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 
 from app.rendering.memory_changes import changes_html, changes_plain
 from app.theme import Look
@@ -36,4 +37,14 @@ class DifferenceList(Scroll):
         """Take the present theme and zoom."""
         self._text.setText(changes_html(self._changes, dict(self._look.theme.colours)))
         self._text.setAccessibleName(changes_plain(self._changes) or "no difference")
-        self.setFixedHeight(min(self._look.px(MAX_HEIGHT), self._look.px(20) * (2 + len(self._changes))))
+        self._fit_height()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.oldSize().width() != event.size().width():
+            self._fit_height()
+
+    def _fit_height(self) -> None:
+        """As tall as the text, up to a limit."""
+        needed = self._text.heightForWidth(max(self._look.px(120), self.width() - self._look.px(12)))
+        self.setFixedHeight(min(self._look.px(MAX_HEIGHT), needed + self._look.px(4)))

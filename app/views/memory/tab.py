@@ -1,9 +1,10 @@
 """The Memory tab: versions, what the checks did, the seven sections, and what can be done with a line."""
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from app.rendering.memory_rows import Act, Draft, LineAction, RowKind, build_rows, summarise
+from app.rendering.memory_rows import Act, Draft, LineAction, RowKind, build_rows, describe_update, summarise
 from app.rendering.words import count
 from app.theme import Look
 from app.views.base import make_button, make_label
@@ -77,6 +78,7 @@ class MemoryTab(QWidget):
             (versions.version_chosen, self.version_chosen),
             (versions.restore_requested, self.restore_requested),
             (versions.difference_requested, self.difference_requested),
+            (versions.undo_requested, self.undo_requested),
         ):
             mine.connect(theirs)
         rows.fold_requested.connect(self._on_fold)
@@ -106,6 +108,13 @@ class MemoryTab(QWidget):
         self.note.show_decisions(memory.decisions if memory else (), memory.cause if memory else "")
         self.note.setVisible(self.note.has_words and _is_live(memory))
         self._show_footer()
+        if glow and before is not None and memory is not None and memory.version > before.version:
+            self._announce(describe_update(memory))
+
+    def _announce(self, text: str) -> None:
+        """Say aloud what an update did, once."""
+        if text and QAccessible.isActive():
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 
     def show_versions(self, versions: tuple[MemoryVersion, ...]) -> None:
         """Take what is known of all versions."""
@@ -178,10 +187,10 @@ class MemoryTab(QWidget):
         memory = self._memory
         lines = sum(line.state is LineState.PENDING for s in (memory.sections if memory else ()) for line in s.lines)
         live = _is_live(memory)
-        if not self._remember:
-            text = "Temporary: nothing of this conversation is remembered."
-        elif self._message:
+        if self._message:
             text = self._message
+        elif not self._remember:
+            text = "Temporary: nothing of this conversation is remembered."
         elif lines and live:
             text = f"{count(lines, 'line')} pending, {'enters' if lines == 1 else 'enter'} with the next update"
         else:

@@ -20,6 +20,7 @@ class VersionBar(QWidget):
     version_chosen = Signal(int)
     restore_requested = Signal(int)
     difference_requested = Signal(int)
+    undo_requested = Signal()
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -36,8 +37,11 @@ class VersionBar(QWidget):
         self._timer.timeout.connect(lambda: self.version_chosen.emit(self.slider.value()))
         self.slider.valueChanged.connect(self._on_slider)
         self._row = QHBoxLayout()
+        self.undo_button = make_button("Undo", "link", self.undo_requested.emit)
         for widget, stretch in ((self.label, 0), (self.slider, 1), (self.newest, 0)):
             self._row.addWidget(widget, stretch)
+        self._row.addStretch(0)
+        self._row.addWidget(self.undo_button)
         self._build_old()
         self._column = QVBoxLayout(self)
         self._column.addLayout(self._row)
@@ -84,6 +88,9 @@ class VersionBar(QWidget):
         self.newest.setText(f"of {memory.newest}")
         self.slider.setVisible(memory.newest > 1)
         self.newest.setVisible(memory.newest > 1)
+        self.undo_button.setVisible(bool(memory.undo) and memory.version == memory.newest)
+        self.undo_button.setToolTip(f"Take back: {memory.undo} (Ctrl+Z)")
+        self.undo_button.setAccessibleName(f"Undo: {memory.undo}")
         self._show_old(memory)
 
     def show_versions(self, versions: Sequence[MemoryVersion]) -> None:

@@ -102,11 +102,14 @@ def test_title_is_one_line_and_is_changed_in_place():
 
 
 def test_parked_line_comes_back_with_its_evidence_or_goes_for_good():
-    waiting = (ParkedLine(text="old fact", reason="It waits.", turns=(TurnId(7),)), ParkedLine(text="x1", reason="y"))
+    waiting = (
+        ParkedLine(text="old fact", reason="It waits.", turns=(TurnId(7),), origin=Origin.MODEL, at=5.0),
+        ParkedLine(text="x1", reason="y"),
+    )
     held = facts("a1", parked=waiting)
     back = apply_edits(held, [edit(EditKind.BRING_BACK, "old fact")]).held
     assert (shown(back), [line.text for line in back.parked_of(FACTS)]) == (["a1", "old fact"], ["x1"])
-    assert (back.lines_of(FACTS)[1].origin, back.lines_of(FACTS)[1].turns) == (Origin.RESTORED, (7,))
+    assert (back.lines_of(FACTS)[1].origin, back.lines_of(FACTS)[1].turns) == (Origin.MODEL, (7,))
     dropped = apply_edits(held, [edit(EditKind.DROP, "old fact")])
     assert [line.text for line in dropped.held.parked_of(FACTS)] == ["x1"]
     again = apply_edits(dropped.held, dropped.inverse).held

@@ -51,6 +51,12 @@ def test_parked_line_gets_the_turns_it_came_from():
     assert [entry.turns for entry in found] == [(5,), ()]
 
 
+def test_parked_line_gets_its_origin_and_the_day_it_began_to_wait_once():
+    parked = [ParkedLine(text="call Bea", reason="x"), ParkedLine(text="buy salt", reason="x", at=1.0)]
+    found = annotate_parked(ISSUES, parked, index_lines({ISSUES: [line("call Bea")]}), at=9.0)
+    assert [(entry.origin, entry.at) for entry in found] == [(Origin.HEURISTIC, 9.0), (None, 1.0)]
+
+
 def test_difference_reads_in_order_with_removed_lines_where_they_were():
     before = [line("a"), line("b"), line("c"), line("old", LineState.REMOVED), line("soon", LineState.PENDING)]
     after = [line("a"), line("new"), line("c"), line("back", origin=Origin.RESTORED)]
