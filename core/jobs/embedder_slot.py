@@ -39,6 +39,10 @@ class EmbedderSlot:
         """Whether a model may be had: switched on, and not failed so far."""
         return self._load is not None and not self.problem
 
+    def replace(self, embedder: Embedder) -> None:
+        """Use another model from now on; the vectors of the one before stay until the new ones are complete."""
+        self._load, self._embedder, self.problem = lambda: embedder, embedder, ""
+
     async def identify(self) -> tuple[str, int] | None:
         """Return (signature, dimension) of the model; None without one."""
         return await self._use(lambda embedder: (embedder.signature, embedder.dimension))

@@ -11,6 +11,9 @@ from core.storage.database import Connection
 from core.storage.vectors import Entry
 from core.text.sentences import split_sentences
 
+# A shorter message is found best by its own vector: keys for its sentences cost 1.7 of a hundred answers on LoCoMo
+# (R@10 75.7 to 74.0). Of a longer one the model reads the beginning only. Counted in bytes: a CJK character says more.
+LEAST_SPLIT_BYTES = 600
 LEAST_SENTENCE = 20  # characters; a shorter one says nothing without its message
 MOST_SENTENCES = 40  # of one message: what follows is pasted material
 
@@ -42,7 +45,9 @@ def add_sentence_items(c: Connection, *, limit: int) -> int:
 
 
 def find_sentences(text: str) -> tuple[tuple[int, int], ...]:
-    """Return (start, length) of the sentences that are keys of their own; none where the message is one sentence."""
+    """Return (start, length) of the sentences of a long message that are keys of their own."""
+    if len(text.encode("utf-8", "replace")) < LEAST_SPLIT_BYTES:
+        return ()
     spans: list[tuple[int, int]] = []
     at = 0
     for sentence in split_sentences(text):

@@ -88,6 +88,10 @@ class RecallService:
 
     # -- recall --------------------------------------------------------------------------------
 
+    def use_preferences(self, preferences: Preferences) -> None:
+        """Take what preferences fit a message from here."""
+        self._preferences = preferences
+
     def ask_for(self, session_id: SessionId) -> None:
         """Put what fits from earlier conversations before the conversation's next message too."""
         self._asked_for.add(session_id)

@@ -15,6 +15,7 @@ from core.storage.database import Connection
 
 # content, cjk, prev, next, lesson (archivist.md section 2)
 WEIGHTS = (1.0, 1.0, 0.5, 0.2, 0.5)
+SENTENCE_SHARE = 0.85  # of a sentence's cosine counts for its message: short texts lie near to anything
 _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])  # as `episodic_fts` was made
 
 
@@ -142,7 +143,8 @@ def find_codes(c: Connection, signature: int, code: bytes, filters: Filters, *, 
 def compare(c: Connection, signature: int, items: Sequence[int], *, centred: bytes, mean: bytes) -> tuple[Found, ...]:
     """Return messages by the cosine around the model's mean of the best of their items, best first."""
     rows = c.execute(
-        "SELECT CAST(i.ref AS INTEGER), max(1 - vec_distance_cosine(vec_sub(v.vector, ?), ?)) AS score"
+        "SELECT CAST(i.ref AS INTEGER), max((1 - vec_distance_cosine(vec_sub(v.vector, ?), ?))"
+        f" * CASE i.kind WHEN 'sentence' THEN {SENTENCE_SHARE} ELSE 1 END) AS score"
         " FROM json_each(?) j CROSS JOIN vectors v ON v.item = j.value AND v.signature = ?"
         " CROSS JOIN vector_items i ON i.id = v.item WHERE i.kind IN ('message', 'sentence') GROUP BY i.ref"
         " ORDER BY score DESC",

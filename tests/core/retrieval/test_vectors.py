@@ -6,6 +6,7 @@ from core.retrieval.indexing import add_sentence_items, find_sentences, put_item
 from core.storage import episodic, vectors
 from tests.core.retrieval.conftest import MODEL, pointing
 
+LONG = f"A first sentence about boilers{' and more' * 40}. A second sentence about doors{' and more' * 40}."
 TABLES = ("vector_items", "vector_codes", "vectors")
 
 
@@ -27,7 +28,7 @@ def fill(write, name=MODEL):
 
 
 def test_a_deleted_turn_leaves_no_item_code_or_vector(say, write):
-    turn = say("a", "A first sentence about boilers. A second sentence about doors.", vector=pointing(0))
+    turn = say("a", LONG, vector=pointing(0))
     fill(write)
     assert count(write) == [3, 3, 3]
     write(lambda c: c.execute("DELETE FROM turns WHERE turn = ?", (turn,)))
@@ -35,7 +36,7 @@ def test_a_deleted_turn_leaves_no_item_code_or_vector(say, write):
 
 
 def test_a_changed_message_loses_its_vectors_and_a_new_neighbour_changes_none(say, write):
-    turn = say("a", "A first sentence about boilers. A second sentence about doors.", vector=pointing(0))
+    turn = say("a", LONG, vector=pointing(0))
     fill(write)
     say("a", "Something else")
     assert count(write) == [4, 3, 3]
@@ -83,7 +84,8 @@ def test_a_vector_that_says_nothing_is_not_stored(say, write, vector):
 
 
 def test_sentences_are_spans_of_their_message():
-    text = "The boiler is leaking again. Ok.\n- Call the plumber on Monday\n锅炉坏了。明天修。"
+    text = f"The boiler is leaking again. Ok.\n- Call the plumber on Monday\n锅炉坏了。明天修。\n{'x' * 600}"
     spans = [text[start : start + length] for start, length in find_sentences(text)]
-    assert spans == ["The boiler is leaking again.", "Call the plumber on Monday", "锅炉坏了。", "明天修。"]
-    assert find_sentences("One sentence only, however long it may be.") == ()
+    assert spans == ["The boiler is leaking again.", "Call the plumber on Monday", "锅炉坏了。", "明天修。", "x" * 600]
+    assert find_sentences(f"One sentence only, however long it may be{' and on' * 200}.") == ()
+    assert find_sentences("Two short sentences. They need no keys.") == ()
