@@ -7,7 +7,7 @@ Pure and language-independent; working-memory rules 6.4 to 6.7. Anchors are cano
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property, lru_cache
@@ -105,7 +105,7 @@ class Prepared:
     loose: str  # also with hyphens, underscores and blanks alike
     moments: tuple[Moment, ...]
     quantities: tuple[Quantity, ...]
-    values: frozenset[str]  # of the quantities
+    values: Mapping[str, tuple[Quantity, ...]]  # the quantities by their value
 
 
 _CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af々ー"
@@ -148,13 +148,16 @@ def _prepare(text: str) -> Prepared:
     rest = _blank(plain, [(m.start, m.end) for m in moments])
     folded = fold(plain)
     quantities = tuple(find_quantities(rest))
+    values: dict[str, tuple[Quantity, ...]] = {}
+    for quantity in quantities:
+        values[quantity.value] = (*values.get(quantity.value, ()), quantity)
     return Prepared(
         text=text,
         folded=folded,
         loose=_LOOSE.sub(" ", folded),
         moments=moments,
         quantities=quantities,
-        values=frozenset(quantity.value for quantity in quantities),
+        values=values,
     )
 
 
@@ -164,10 +167,8 @@ def is_present(anchor: Anchor, text: str | Prepared) -> bool:
     if anchor.kind in _DATES:
         return any(matches_date(anchor.text, _DATES[anchor.kind], other) for other in target.moments)
     if anchor.kind is Kind.NUMBER:
-        return anchor.value in target.values and any(
-            anchor.value == other.value and (not anchor.unit or not other.unit or anchor.unit == other.unit)
-            for other in target.quantities
-        )
+        same = target.values.get(anchor.value, ())
+        return any(not anchor.unit or not other.unit or anchor.unit == other.unit for other in same)
     if anchor.kind is Kind.REFERENCE:
         return covers(anchor.text, target.text)
     if anchor.kind is Kind.TERM:

@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from core.text.anchors import Prepared, find_anchors, is_present, prepare
 from core.text.items import strip_marker
@@ -60,13 +60,18 @@ def is_placeholder(text: str, section: str = "") -> bool:
     """Whether a text only fills a place: none, tbd, 同上, dots, one digit, or the section's own name."""
     if not text.strip():
         return True
+    if "\n" not in text and _MANY_WORDS.match(text):
+        return False
     lines = [strip_marker(line.strip().lstrip("#")) for line in text.splitlines() if line.strip()]
-    return all(_is_placeholder_line(line, normalise(section)) for line in lines)
+    name = _section_key(section)
+    return all(_is_placeholder_line(line, name) for line in lines)
 
 
 def is_degenerate(text: str, section: str = "Current State") -> bool:
     """Whether a text is no content: a placeholder, an echo of markup, or a loop."""
-    if is_placeholder(text, section) or _WRAPPER.search(text) or _OP_KEY.search(text):
+    if is_placeholder(text, section):
+        return True
+    if (("<" in text or "[" in text) and _WRAPPER.search(text)) or ("op" in text.lower() and _OP_KEY.search(text)):
         return True
     return _repeats_lines(text) or _loops(text) or (_lacks_variety(text) and not _is_list(text))
 
@@ -77,6 +82,11 @@ def _is_placeholder_line(line: str, section: str) -> bool:
     plain = unicodedata.normalize("NFKC", line).strip()
     key = normalise(plain.strip("()[]{}<>\"'` "))
     return _ONLY_SIGNS.fullmatch(plain) is not None or key in _placeholders() or (key == section and bool(key))
+
+
+@lru_cache(maxsize=64)
+def _section_key(section: str) -> str:
+    return normalise(section)
 
 
 @cache
@@ -129,10 +139,8 @@ def _may_loop(text: str) -> bool:
         width, data = 4, text.encode("utf-32-le", "replace")
     number = int.from_bytes(data, "little")
     for length in range(1, min(_LONGEST_PIECE, len(text) // _IN_A_ROW) + 1):
-        size = len(data) - length * width
-        moved = number >> (8 * length * width)
-        same = (moved ^ (number & ((1 << (8 * size)) - 1))).to_bytes(size, "little")
-        if bytes((_IN_A_ROW - 1) * length * width) in same:
+        same = (number ^ (number >> (8 * length * width))).to_bytes(len(data), "little")
+        if same.find(bytes((_IN_A_ROW - 1) * length * width), 0, len(data) - length * width) >= 0:
             return True
     return False
 

@@ -189,7 +189,7 @@ def _drop_placeholders(content: str, skipped: list[str]) -> str:
     """A body without the bullets that are placeholders; the rest exact."""
     kept: list[str] = []
     for line in content.split("\n"):
-        if is_marked(line) and is_placeholder(line):
+        if is_placeholder(line) and is_marked(line):
             skipped.append(line.strip())
         else:
             kept.append(line)
