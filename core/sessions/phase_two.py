@@ -239,7 +239,7 @@ class PhaseTwo:
         update = await self._propose(base, found.failures.get(Stage.MEMORY))
         while True:
             folded = await self._think(partial(_fold, base, update, found.archive, self._clock()))
-            folded = await self._put_edits_on(folded, session_id)
+            folded = await self._put_edits_on(folded, session_id, base)
             stored = await self._database.write(partial(_store, session_id, number, base, folded))
             if stored:
                 self._on_step("committed")
@@ -267,12 +267,10 @@ class PhaseTwo:
             )
         )
 
-    async def _put_edits_on(self, folded: Folded, session_id: SessionId) -> Folded:
+    async def _put_edits_on(self, folded: Folded, session_id: SessionId, base: Base) -> Folded:
         """Apply again what the user did to memory while the update was made."""
-        newest, edits = await self._database.read(lambda c: load_edits(c, session_id, folded.version.number - 1))
-        if newest is None or not edits:
-            return folded
-        return await self._think(partial(put_edits_on, folded, edits, newest))
+        newest, edits = await self._database.read(lambda c: load_edits(c, session_id, base))
+        return folded if newest is None else await self._think(partial(put_edits_on, folded, edits, newest))
 
     # -- long-term memory and the end --------------------------------------------------------------
 

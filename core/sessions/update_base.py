@@ -5,7 +5,7 @@ Archives before it that no document holds are rolled forward: their messages bel
 
 from dataclasses import dataclass
 
-from core.model import MemoryEdit, Message, SessionId
+from core.model import EditKind, MemoryEdit, Message, SessionId
 from core.redaction import redact
 from core.sessions import archive_twin
 from core.sessions.commit import load_user_texts
@@ -52,11 +52,24 @@ def load_base(c: Connection, archive: Archive) -> Base:
     )
 
 
-def load_edits(c: Connection, session_id: SessionId, base: int) -> tuple[Version | None, tuple[MemoryEdit, ...]]:
-    """Return the newest version and the edits since a version, where nothing else came since."""
-    if not memory_versions.are_by_hand(c, session_id, base):
+def load_edits(c: Connection, session_id: SessionId, base: Base) -> tuple[Version | None, tuple[MemoryEdit, ...]]:
+    """Return the newest version and what the user did since `base`; None where nothing or something else came since.
+
+    A waiting line that the user discarded is removed from a result that has taken it up.
+    """
+    number = base.version.number if base.version else 0
+    newest = memory_versions.get(c, session_id)
+    if newest is None or newest.number == number or not memory_versions.are_by_hand(c, session_id, number):
         return None, ()
-    return memory_versions.get(c, session_id), memory_edits.load_since(c, session_id, base)
+    waiting = {line.id for line in memory_versions.load_pending(c, session_id)}
+    held = {(section, line.text) for section, lines in newest.lines.items() for line in lines}
+    gone = [line for line in base.pending if line.id not in waiting and (line.section, line.text) not in held]
+    discarded = [
+        MemoryEdit(kind=kind, section=line.section, text=line.text)
+        for line in gone
+        for kind in (EditKind.REMOVE, EditKind.DROP)
+    ]
+    return newest, (*discarded, *memory_edits.load_since(c, session_id, number))
 
 
 def make_material(base: Base, context_tokens: int) -> Material:

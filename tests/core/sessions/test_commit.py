@@ -3,6 +3,9 @@
 import asyncio
 import json
 
+import pytest
+
+from core.errors import CommitBusyError
 from core.model import MessageStatus, Role, Section
 from core.sessions.commit import KEEP_RECENT
 from core.sessions.view import view_memory
@@ -183,5 +186,18 @@ def test_secrets_reach_no_file_of_an_archive(tmp_path):
             await desk.committer.commit(CHAT, cause="a test")
             await desk.run_jobs()
             assert all(key not in path.read_text() for path in desk.folder(1).iterdir())
+
+    run(work)
+
+
+def test_a_commit_that_waits_too_long_for_another_says_so_and_changes_nothing(tmp_path, monkeypatch):
+    async def work():
+        async with open_desk(tmp_path, 12) as desk:
+            monkeypatch.setattr("core.sessions.commit.LOCK_WAIT_S", 0.01)
+            async with desk.committer._lock(CHAT):
+                with pytest.raises(CommitBusyError, match="Nothing was lost"):
+                    await desk.committer.commit(CHAT, cause="a test")
+            assert await desk.read(archives.load_states) == {}
+            assert await desk.committer.commit(CHAT, cause="a test") is not None
 
     run(work)

@@ -2,7 +2,9 @@
 
 import json
 
-from core.errors import StorageError
+import pytest
+
+from core.errors import ModelError, StorageError
 from core.model import EditKind, MemoryEdit, Section
 from core.sessions.archive_recovery import give_up, restart
 from core.sessions.phase_two import MAX_ATTEMPTS, PREDECESSOR_WAIT_S, QUEUE_WAIT_S, VECTORS_WAIT_S
@@ -239,6 +241,33 @@ def test_what_the_user_does_to_memory_while_a_model_is_asked_stands_on_its_resul
             assert fact(0) not in newest.document
             assert "The ferry leaves at 8:15." in newest.document
             assert (desk.folder(2) / ".overview.md").read_text() == newest.document
+
+    run(work)
+
+
+@pytest.mark.parametrize("asks_model", [True, False])
+def test_a_waiting_line_that_the_user_discards_meanwhile_stays_out(tmp_path, asks_model):
+    async def work():
+        updater = ScriptedUpdater()
+        async with open_desk(tmp_path, 12, updater=updater) as desk:
+            await desk.committer.commit(CHAT, cause="first")
+            await desk.run_jobs()
+            await desk.say(6, first=12)
+            await desk.committer.commit(CHAT, cause="second")
+
+            async def discard():
+                await edit(desk)  # a version of its own, with no edit in it
+                (line,) = [p for p in await desk.read(lambda c: memory_versions.load_pending(c, CHAT)) if p.turn == 14]
+                await desk.write(lambda c: memory_versions.drop_pending(c, [line]))
+                if not asks_model:
+                    raise ModelError("The model host is gone.")
+
+            updater.before = discard
+            await desk.run_jobs()
+            updater.before = None
+            await desk.run_jobs(until=desk.now + 10)
+            assert await desk.facts() == [fact(n) for n in range(18) if n != 13]
+            assert (await desk.version()).number == 3
 
     run(work)
 
