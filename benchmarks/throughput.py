@@ -1,6 +1,6 @@
 """Tokens a second through the model host and through the whole app, beside llama-cpp-python's own stream.
 
-    python -m benchmarks.throughput [--json] [--rounds N] [--threads N] [--no-app] [--model FILE]
+    python -m benchmarks.throughput [--json] [--rounds N] [--threads N] [--batch-threads N] [--cycles N] [--no-app]
 
 All have the same settings and prompts, and run in processes of their own that stay loaded. Each round runs them one
 after the other, in another order each time; medians are compared. A round reads a prompt of some 200 tokens, of
@@ -11,6 +11,10 @@ which the system text is known from the round before, then writes 96 tokens.
 the whole reply is stored, while the window shows it and saves it twice a second. `prompt_tokens_per_s`: of the host.
 `first_token_s`: from sending to the first words; ours is the app's, which also stores the message and counts tokens.
 The floor's stream stays within its process.
+
+Then the host's own numbers (`benchmarks.host_rounds`): its start, chats beside background work, cancellations, and
+cycles of loading and of answering. `--batch-threads` reads prompts with more threads than it writes with, here and in
+the floor alike.
 """
 
 import argparse
@@ -28,6 +32,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from benchmarks.common import ROOT, Measure, make_parser, print_result, say
+from benchmarks.host_rounds import PhaseTimes, measure_cycles, measure_interruptions, measure_start, serve_start
 from benchmarks.screen import open_screen
 from core.llm.host import ModelHost
 from core.llm.port import ChatMessage, GenerationEnd, GenerationPiece, GenerationRequest
@@ -62,11 +67,13 @@ def _messages(number: int) -> tuple[ChatMessage, ...]:
     return build_prompt([live], system_text=system_text, document="", context_tokens=CONTEXT_TOKENS).messages
 
 
-def serve_floor(model: str, threads: int) -> None:
+def serve_floor(model: str, threads: int, batch_threads: int) -> None:
     """Be the floor's process: for each number on stdin a round's measures, for each text its tokens, as JSON."""
     from llama_cpp import Llama
 
-    llama = Llama(model, n_ctx=CONTEXT_TOKENS, n_batch=512, n_threads=threads, n_threads_batch=threads, verbose=False)
+    llama = Llama(
+        model, n_ctx=CONTEXT_TOKENS, n_batch=512, n_threads=threads, n_threads_batch=batch_threads, verbose=False
+    )
     print("ready", flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
@@ -191,10 +198,16 @@ def _summarize(found: Mapping[str, Sequence[Round]], read_tokens: int) -> dict[s
 
 
 async def _measure(options: argparse.Namespace, folder: Path, environment: Mapping[str, str]) -> dict[str, Measure]:
-    host = ModelHost(options.model, context_tokens=CONTEXT_TOKENS, threads=options.threads)
-    floor = Child(
-        "benchmarks.throughput", "--floor", "--model", options.model, "--threads", options.threads
-    )  # fmt: skip
+    watcher = PhaseTimes()
+    host = ModelHost(
+        options.model,
+        context_tokens=CONTEXT_TOKENS,
+        threads=options.threads,
+        batch_threads=options.batch_threads,
+        on_status=watcher,
+    )
+    given = ("--model", options.model, "--threads", options.threads, "--batch-threads", options.batch_threads)
+    floor = Child("benchmarks.throughput", "--floor", *given)
     app = None
     try:
         if options.app and options.model == MODEL:
@@ -202,12 +215,17 @@ async def _measure(options: argparse.Namespace, folder: Path, environment: Mappi
             (folder / "data" / "settings.toml").write_text(f"{SETTINGS}threads = {options.threads}\n", encoding="utf-8")
             app = Child("benchmarks.app_rounds", folder / "data", environment=environment)
         await host.start()
-        return await _compare(host, floor, app, options.rounds)
+        measures = await _compare(host, floor, app, options.rounds)
+        measures |= await measure_interruptions(host, watcher, options.rounds)
     finally:
         floor.close()
         if app is not None:
             app.close()
         await host.aclose()
+    measures |= await measure_start(options.model, options.threads, CONTEXT_TOKENS, max(1, options.rounds // 2))
+    if options.cycles:
+        measures |= await measure_cycles(options.model, options.threads, options.cycles)
+    return measures
 
 
 def main() -> None:
@@ -216,11 +234,18 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=MODEL)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--threads", type=int, default=choose_threads(), help="default: as the program chooses")
+    parser.add_argument("--batch-threads", type=int, help="for reading prompts; default: as many as --threads")
+    parser.add_argument("--cycles", type=int, default=100, help="of loading, and of answering; 0 skips them")
     parser.add_argument("--no-app", dest="app", action="store_false", help="measure the model host only")
     parser.add_argument("--floor", action="store_true", help="be the floor's process (for internal use)")
+    parser.add_argument("--floor-start", action="store_true", help="be the floor of the start (for internal use)")
     options = parser.parse_args()
+    options.batch_threads = options.batch_threads or options.threads
     if options.floor:
-        serve_floor(str(options.model), options.threads)
+        serve_floor(str(options.model), options.threads, options.batch_threads)
+        return
+    if options.floor_start:
+        serve_start(str(options.model), options.threads, CONTEXT_TOKENS)
         return
     if not options.model.is_file():
         raise SystemExit(f"{options.model} is not there; packaging/set-up.sh brings it")

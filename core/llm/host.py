@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 DETAIL_LINES = 80  # a stack of a crash takes some thirty, and what llama.cpp said comes before it
 
-_ENDS = frozenset({"end", "chosen", "error"})  # what a cancelled request may answer
+_ENDS = frozenset({"end", "chosen", "counted", "forgotten", "error"})  # what a request may end with
 
 _Answer = GenerationPiece | GenerationEnd | ChoiceScores | ModelError | int | None
 
@@ -80,6 +80,7 @@ class ModelHost:
         )
         self._numbers = itertools.count(1)
         self._answers: dict[int, asyncio.Queue[_Answer]] = {}
+        self._over: set[int] = set()  # open requests that have ended, whether or not their answers were taken
         self._background: set[int] = set()  # the requests whose cost is no news for the status
         self._process: HostProcess | None = None
         self._watch: HangWatch | None = None
@@ -188,9 +189,8 @@ class ModelHost:
                 assert isinstance(answer, GenerationPiece | GenerationEnd)
                 yield answer
         finally:
+            self._cancel(number)
             self._close(number)
-            if not ended:
-                self._cancel(number)
 
     def cancel(self) -> None:
         """End all running and waiting answers; each then yields its end, with reason `cancelled`."""
@@ -206,9 +206,8 @@ class ModelHost:
             self._send(op="choose", id=number, **asdict(request))
             answer = await answers.get()
         finally:
+            self._cancel(number)
             self._close(number)
-            if answer is None:
-                self._cancel(number)
         if isinstance(answer, ModelError):
             raise answer
         assert isinstance(answer, ChoiceScores)
@@ -238,9 +237,13 @@ class ModelHost:
     def _close(self, number: int) -> None:
         del self._answers[number]
         self._background.discard(number)
+        self._over.discard(number)
         self._used_s = time.monotonic()
 
     def _cancel(self, number: int) -> None:
+        """End a request, unless it has ended."""
+        if number in self._over:
+            return
         self._send(op="cancel", id=number)
         if self._watch is not None:
             self._watch.cancel(number, time.monotonic())
@@ -278,6 +281,7 @@ class ModelHost:
             self._watch.hear(time.monotonic())
             if frame["op"] in _ENDS:
                 self._watch.end(frame["id"])
+                self._over.update({frame["id"]} & self._answers.keys())
         match frame["op"]:
             case "pong":
                 if self._watch is not None:

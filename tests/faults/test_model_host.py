@@ -327,3 +327,39 @@ def test_loading_asking_and_closing_over_and_over_leaves_nothing_behind(chat_mod
     run_for_a_minute(main())
     assert len(os.listdir("/proc/self/fd")) <= before
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("model-host")]
+
+
+def test_an_answer_left_when_it_was_over_is_no_hang(tmp_path):
+    model = tmp_path / "m.gguf"
+    model.write_bytes(b"x")
+    prompt = f"""
+import os, json, struct
+def say(**frame):
+    body = json.dumps(frame).encode()
+    os.write(1, struct.pack(">I", len(body)) + body)
+os.write(1, {READY})
+while head := os.read(0, 4):
+    frame = json.loads(os.read(0, struct.unpack(">I", head)[0]))
+    if frame["op"] == "ping":
+        say(op="pong", id=frame["id"], computing_s=0.0, cpu_s=0.0)
+    elif frame["op"] == "generate":
+        say(op="piece", id=frame["id"], text="Hello")
+        say(op="error", id=frame["id"], kind="failed", reason="")
+"""
+
+    async def main():
+        patience = Patience(beat_s=0.05, stopping_s=0.2)
+        host = ModelHost(model, command=[sys.executable, "-c", prompt], patience=patience)
+        answers = host.generate(HELLO)
+        await anext(answers)
+        while host.status.phase is not ModelPhase.READY:
+            await asyncio.sleep(0.01)
+        await answers.aclose()
+        pid = host.pid
+        with pytest.raises(ModelError):
+            await collect(host, HELLO)
+        await asyncio.sleep(0.5)
+        assert host.pid == pid
+        await host.aclose()
+
+    run_for_a_minute(main())
