@@ -102,10 +102,10 @@ def _rank(messages: Sequence[TreeMessage]) -> list[tuple[str, float]]:
         text = hide_quoted(truncate_tokens(message.text, MAX_READ_TOKENS), "…", quotes=False)
         opening = not found and message.role is Role.USER
         for sentence in _sentences(text):
-            worth = _weigh(sentence, message.role) + (_OPENING if opening else 0.0)
-            opening = False
+            worth = _weigh(sentence, message.role)
             if worth > 0:
-                found.append((sentence, worth))
+                found.append((sentence, worth + (_OPENING if opening else 0.0)))
+                opening = False
     if len(found) <= MAX_CANDIDATES:
         return found
     least = sorted((worth for _, worth in found), reverse=True)[MAX_CANDIDATES - 1]

@@ -5,6 +5,7 @@ not fit into the prompt; what is picked is verbatim. A model that fails costs th
 """
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -39,6 +40,7 @@ LEAST_TOKENS = 24  # of a message that is shortened
 PICKED = 4  # sentences
 MODEL_SHARE = 2.0  # what a certain answer of a weak model counts, beside the worth of a sentence
 WORDS_A_TOKEN = 0.7
+_ECHO = re.compile(r"</?turns?\b|^\W*(?:user|assistant|用户|助手)\W*[:：]|^\[\d+\]", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +112,8 @@ async def _write(model: ChatModel, task: Task) -> Summed:
             error = str(failure)
             continue
         text = redact(strip_tool_markup(written)).strip()
-        if not text or is_degenerate(text):
-            error = "The model's text said nothing."
+        if not text or is_degenerate(text) or _ECHO.search(text):
+            error = "The model's text said nothing of its own."
             continue
         usable = check_recap(task.source, text).usable
         if usable:
