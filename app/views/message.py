@@ -199,7 +199,8 @@ class MessageView(QWidget):
         self.body.setGeometry(left + side, y + top, inner, height)
         end = self._place_more(left + side, y + top + height) + top
         self._frame = QRectF(left, y, inner + 2 * side, end - y)
-        return end
+        note = min(width, max(inner + 2 * side, self._note.sizeHint().width()))
+        return self._place_label(self._note, x + width - note, note, end, look.px(4), show=bool(self._note.text()))
 
     def _place_reply(self, x: int, width: int, y: int) -> int:
         look, top = self._look, y

@@ -26,6 +26,7 @@ from core.model import Section
 
 _Index = QModelIndex | QPersistentModelIndex
 GLOW_MS = 1_000
+_GLOWING = (RowKind.LINE, RowKind.WANTED)
 _STANDARD = (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo, QKeySequence.StandardKey.Copy)
 _LETTERS = {
     Qt.Key.Key_L: (Act.LOCK, Act.UNLOCK),
@@ -97,7 +98,7 @@ class MemoryList(QListView):
             self._select(found if found.isValid() else self.rows.index(min(place, len(rows) - 1)))
         self._hold(anchor)
         self._settle_timer.start()
-        new = {row.key for row in rows if row.key in came and row.kind in (RowKind.LINE, RowKind.WANTED)}
+        new = {row.key for row in rows if row.key in came and row.kind in _GLOWING and row.tone != "removed"}
         if glow and new and self._look.motion:
             self.painter_.glowing = new
             self._glow.stop()

@@ -136,8 +136,9 @@ class VersionBar(QWidget):
         self.old.setVisible(memory.version != memory.newest)
         if memory.version == memory.newest:
             return
-        cause = memory.cause.strip() or "An earlier version."
-        self.cause.setText(f"You are looking at v{memory.version}; v{memory.newest} is in use. {cause}")
+        cause = memory.cause.strip()
+        why = f" Why v{memory.version} was made: {cause[:1].lower()}{cause[1:]}" if cause else ""
+        self.cause.setText(f"You are looking at v{memory.version}; v{memory.newest} is in use.{why}")
         self.restore_button.setAccessibleName(f"Restore version {memory.version}")
         if not self.difference.isVisibleTo(self):
             self.changes_button.setText("What changed since")
