@@ -50,12 +50,13 @@ class ReadTurn:
 def read_turn(row: UserRow, local_time: LocalTime) -> ReadTurn:
     """Return what a message states; pure, and what takes time in an extraction."""
     digest = hashlib.sha256(f"{RULES}\0{row.text}".encode()).hexdigest()[:32]
-    found = find_events([UserText(turn=row.turn, text=row.text.replace(FORGOTTEN_MARK, "\n"), at=local_time(row.at))])
+    text = row.text.replace(FORGOTTEN_MARK, "\n")  # ends a sentence
+    found = find_events([UserText(turn=row.turn, text=text, at=local_time(row.at))])
     stated = []
     for event in found:
         reading = read_statement(event.kind, event.text)
         stated.append((event, replace(reading, negative=event.negative) if reading else None))
-    command = find_command(row.text)
+    command = find_command(text)
     ordered = read_payload(command.payload) if command is not None and command.command == "remember" else ()
     return ReadTurn(row=row, digest=digest, stated=tuple(stated), ordered=ordered)
 
