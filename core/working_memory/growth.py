@@ -119,7 +119,8 @@ def hold_ceiling(body: str, order: Sequence[BodyItem]) -> Cut:
         if items - len(gone) <= STOP_ITEMS and tokens <= STOP_TOKENS:
             break
         gone.append(item)
-        tokens = estimate_tokens(strip_sentinel(remove_items(body, gone)))
+        if items - len(gone) <= STOP_ITEMS:  # before that the tokens decide nothing
+            tokens = estimate_tokens(strip_sentinel(remove_items(body, gone)))
     return Cut(body=remove_items(body, gone) if gone else body, removed=tuple(item.alone for item in gone))
 
 

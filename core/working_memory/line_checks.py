@@ -26,6 +26,7 @@ from core.working_memory.material import Material
 from core.working_memory.quotes import neutralise
 
 _NEAR = 0.6  # of a line's content terms: as near as a rewording is (rule 6.7)
+_NEARLY_EQUAL = 0.8  # of the words of two statements together
 _ABOUT_USER = re.compile(r"^\W*(?:the\s+)?user\b|\buser's\b|用户|使用者|ユーザー|사용자", re.IGNORECASE)
 _MOST_TURNS = 3  # named as evidence of one line
 _LEAST_OWN = 0.5  # of the content terms of a statement about the user that the user used
@@ -153,8 +154,12 @@ class Sources:
             return ""
         likeness = [len(own & unit.words) / len(own | unit.words) for unit in near]
         nearest = [unit for unit, like in zip(near, likeness, strict=True) if like == max(likeness)]
-        ours = _polarity_about(terms, text)
-        if any(_agree(ours, _polarity_about(terms, unit.text)) for unit in nearest):
+        if max(likeness) >= _NEARLY_EQUAL:  # the same words: compared whole
+            agree = any(_agree(polarity(text), polarity(unit.text)) for unit in nearest)
+        else:
+            ours = _polarity_about(terms, text)
+            agree = any(_agree(ours, _polarity_about(terms, unit.text)) for unit in nearest)
+        if agree:
             return ""
         return nearest[-1].text
 
@@ -177,7 +182,15 @@ def _score(hard: Sequence[Anchor], terms: frozenset[str], text: str) -> float:
 
 def _plain_terms(text: str) -> frozenset[str]:
     """The content terms of a statement without words of negation and the sides of opposites."""
-    return frozenset(term for term in content_terms(text) if term not in _polar_stems())
+    plain = text if text.isascii() else _cjk_negations().sub("", text)
+    return frozenset(term for term in content_terms(plain) if term not in _polar_stems())
+
+
+@cache
+def _cjk_negations() -> re.Pattern[str]:
+    """Negations of scripts without blanks: they part the pairs of characters that would be compared."""
+    listed = sorted((word for word in words("negation") if _WORD.match(word) and word[0] > "\u3000"), key=len)
+    return re.compile("|".join(map(re.escape, reversed(listed))))
 
 
 @cache
@@ -194,7 +207,7 @@ def _words(text: str) -> frozenset[str]:
 
 def _polarity_about(terms: frozenset[str], text: str) -> Polarity:
     """What the clauses of a statement that share terms with a line deny and demand."""
-    clauses = [clause for clause in split_at_commas(text) if count_present(terms, content_terms(clause))]
+    clauses = [clause for clause in split_at_commas(text) if count_present(terms, _plain_terms(clause))]
     found = [polarity(clause) for clause in clauses or [text]]
     return Polarity(
         negations=sum(clause.negations for clause in found),
