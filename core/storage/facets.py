@@ -224,7 +224,8 @@ def _complete(c: Connection, row: Row) -> FacetRow:
         Evidence(turn=TurnId(turn), session_id=SessionId(session), segment_id=segment, at=at, former=former)
         for turn, session, segment, at, former in c.execute(
             f"SELECT t.turn, t.session_id, {_SEGMENT_OF}, e.at, e.former"
-            " FROM facet_evidence e JOIN turns t USING (turn) JOIN conversations v ON v.session_id = t.session_id WHERE e.facet_id = ? AND v.deleted_at IS NULL"
+            " FROM facet_evidence e JOIN turns t USING (turn)"
+            " JOIN conversations v ON v.session_id = t.session_id WHERE e.facet_id = ? AND v.deleted_at IS NULL"
             " ORDER BY e.at, t.turn",
             (facet_id,),
         )
@@ -267,7 +268,8 @@ def _complete(c: Connection, row: Row) -> FacetRow:
 def _load_contradictions(c: Connection, facet_id: str) -> tuple[ContradictionRow, ...]:
     rows = c.execute(
         "SELECT x.id, x.value, x.compared, x.negative, x.confidence, x.origin, t.turn, t.session_id,"
-        f" {_SEGMENT_OF}, x.at FROM facet_contradictions x JOIN turns t USING (turn) WHERE x.facet_id = ? ORDER BY x.at, x.id",
+        f" {_SEGMENT_OF}, x.at FROM facet_contradictions x"
+        " JOIN turns t USING (turn) WHERE x.facet_id = ? ORDER BY x.at, x.id",
         (facet_id,),
     )
     return tuple(
