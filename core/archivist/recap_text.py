@@ -29,6 +29,7 @@ _REPLY = 0.5  # a reply's sentence against one of the user's
 _OPENING = 1.5  # the first thing the user wants
 _OWN, _ADDRESS = 0.5, 0.4  # about whoever says it; to the other's address
 _LEAST_TERMS = 3
+_GREETING_WORDS = 4  # "Good morning, my friend."
 _ANCHOR = re.compile(r"\d[\d.,:/-]*|(?<=[^\W\d_] )[A-Z]\w+|\b\w+[A-Z]\w*|[《「“][^》」”]+[》」”]")
 _MARKUP = re.compile(r"\*\*|__|`|^#+\s*")
 _SHARED = 0.6  # of its terms: a sentence that says so much of another again adds nothing
@@ -121,7 +122,10 @@ def _sentences(text: str) -> Iterator[str]:
 
 def tells_something(sentence: str) -> bool:
     """Whether a sentence says enough to stand in a summary: no greeting, no exclamation."""
-    return not sentence.endswith((":", "：")) and len(find_terms([sentence])) >= _LEAST_TERMS
+    if sentence.endswith((":", "：")) or len(find_terms([sentence])) < _LEAST_TERMS:
+        return False
+    words = sentence.split()
+    return len(words) > _GREETING_WORDS or len(words) == 1 or not is_acknowledgement(words[0])
 
 
 def _weigh(sentence: str, role: Role) -> float:
@@ -130,8 +134,8 @@ def _weigh(sentence: str, role: Role) -> float:
     worth = 0.5 + _ANCHORED * min(3, len(_ANCHOR.findall(sentence)))
     folded = fold(sentence)
     own = _holds(folded, "own")
-    if own:
-        worth += _OWN
+    if own:  # what a reply says of itself is seldom what came of it
+        worth = worth + _OWN if role is Role.USER else worth * _ADDRESS
     if _holds(folded, "address"):
         worth *= _ADDRESS
     if sentence.endswith(("?", "？")):
