@@ -16,8 +16,8 @@ from core.storage.database import Connection, Database
 
 T = TypeVar("T")
 
-BATCH = 64
-SAY_EVERY = 640
+BATCH = 32
+SAY_EVERY = 320
 
 
 class Model(Protocol):
@@ -82,6 +82,15 @@ def fill_vectors(c: Connection, model: Model) -> None:
         done += len(missing)
         if done % SAY_EVERY == 0:
             say(f"embedded {done} of {total}")
+
+
+def load_vectors(c: Connection) -> dict[int, bytes]:
+    """Return the messages' vectors by index row."""
+    rows = c.execute(
+        "SELECT CAST(i.ref AS INTEGER), v.vector FROM vectors v JOIN vector_items i ON i.id = v.item"
+        " WHERE i.kind = 'message'"
+    )
+    return dict(rows)
 
 
 def fill_spread(c: Connection, texts: Sequence[str], model: Model, *, turns: int) -> None:

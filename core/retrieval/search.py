@@ -6,7 +6,7 @@ special, or to be near in meaning.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.retrieval.fusion import Candidate, fuse
 from core.retrieval.lexical import Query, build_search_query, loosen, quote
@@ -20,6 +20,8 @@ POOL = 100  # candidates of each way of searching
 CODES = 200  # whose vectors are compared exactly
 LEXICAL_FLOOR = 0.04  # least share of a query's weight that a result holds
 YOUNG_STORE = 200  # messages
+LARGE_STORE = 2_000  # messages; from here on a search leaves out terms that a tenth of them hold
+COMMON_SHARE = 0.10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,7 @@ def find_messages(
 
 def find_by_words(c: Connection, query: Query, filters: Filters, *, floor: float = LEXICAL_FLOOR) -> dict[int, float]:
     """Return messages with any of the terms and the share of the query's weight they hold, best first."""
+    query = _drop_common(c, query)
     found = _share_weight(c, query, search.find_words(c, query.match, filters, limit=POOL))
     return {row: share for row, share in found.items() if share >= floor}
 
@@ -68,6 +71,18 @@ def find_by_meaning(c: Connection, asked: Asked | None, filters: Filters) -> Map
     items = search.find_codes(c, model.id, space.encode(asked.vector), filters, limit=CODES)
     near = search.compare(c, model.id, items, centred=space.centre(asked.vector), mean=space.mean)
     return {found.id: found.score for found in near[:POOL] if found.score >= space.floor}
+
+
+def _drop_common(c: Connection, query: Query) -> Query:
+    """Return a query without the terms that a good part of a large store holds: they weigh little and cost the most."""
+    rows = search.count_rows(c)
+    if rows < LARGE_STORE:
+        return query
+    counts = search.count_terms(c, query.terms)
+    rare = tuple(term for term in query.terms if counts[term] <= COMMON_SHARE * rows)
+    if not any(counts[term] for term in rare):
+        return query
+    return replace(query, terms=rare, match=" OR ".join(map(quote, rare)))
 
 
 def _share_weight(c: Connection, query: Query, found: tuple[search.Found, ...]) -> dict[int, float]:
