@@ -12,7 +12,7 @@ from app.rendering.display import one_line
 from app.rendering.words import count, day, section_note
 from core.model import LineState, MemoryLine, MemorySection, Origin, ParkedLine, Section, TurnId, WorkingMemory
 
-MAX_LINE_CHARS = 600
+MAX_LINE_CHARS, MAX_TIP_CHARS = 600, 4_000
 SIGNS = {
     LineState.KEPT: "●",
     LineState.ADDED: "+",
@@ -222,7 +222,7 @@ def _line(section: Section, line: MemoryLine, numbers: Mapping[TurnId, int], *, 
         links=(Act.KEEP, Act.DISCARD) if state is LineState.PENDING and editable else (),
         spoken=f"{lock}{_SPOKEN[state]}{text}. {origin}{_spoken_turns(turns)}",
         locked=line.locked,
-        tip="Locked: only you change this line" if line.locked else "",
+        tip=line.text[:MAX_TIP_CHARS] if text.endswith("…") else "Locked: only you change this line" * line.locked,
     )
 
 
