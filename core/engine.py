@@ -31,6 +31,7 @@ from core.model import (
     TurnId,
 )
 from core.paths import DataFolder, find_data_folder, find_resources
+from core.profile.prompting import load_known
 from core.services.commits import CommitsService
 from core.services.exams import ExamsService
 from core.services.files import FilesService
@@ -84,6 +85,7 @@ class Engine:
             pool=self._pool,
             on_status=self._model_changed,
             states=folder.state / "kv",
+            know=lambda c, session_id: load_known(c, session_id, learning=settings.learning, now=clock()),
         )
         self._find_model = find_model
         self._backroom: Backroom | None = None

@@ -77,11 +77,13 @@ def view_profile(rows: Iterable[FacetRow], *, now: float) -> tuple[ProfileFacet,
 
 
 def choose_for_prompt(rows: Iterable[FacetRow], *, now: float, explicit: bool, inferred: bool) -> tuple[str, ...]:
-    """Return the words of the facets that a prompt holds, strongest first by class.
+    """Return the words of the facets that a prompt holds, by class, the oldest first.
 
     `explicit` and `inferred` are the settings `explicit_preferences_enabled` and `enabled`: without them facets of
     that origin stay out.
     """
     left_out = ({FacetOrigin.EXPLICIT} if not explicit else set()) | ({FacetOrigin.INFERRED} if not inferred else set())
     shown: Sequence[ProfileFacet] = [view_facet(row, now=now) for row in rows]
-    return tuple(facet.text for facet in select_for_prompt(f for f in shown if f.origin not in left_out))
+    chosen = select_for_prompt(facet for facet in shown if facet.origin not in left_out)
+    order = list(FacetClass)  # one that does not follow strength: the prompt's prefix must hold while nothing changes
+    return tuple(facet.text for facet in sorted(chosen, key=lambda f: (order.index(f.facet_class), f.since, f.id)))

@@ -57,7 +57,7 @@ class ProfileService:
         return Profile(facets=found, to_forget=self._to_forget, undo=self._undo[-1].words if self._undo else "")
 
     async def load_for_prompt(self) -> tuple[str, ...]:
-        """Return what a prompt says of the user, strongest first by class; the learning settings are honoured."""
+        """Return what a prompt says of the user, by class; the learning settings are honoured."""
         learning, now = self._ground.settings.learning, self._ground.clock()
         rows = await self._ground.database.read(facets.load_all)
         return choose_for_prompt(

@@ -28,7 +28,15 @@ from core.llm.port import (
 from core.llm.state_files import forget_files
 from core.model import ModelPhase, ModelStatus, SessionId
 from core.sessions.budget import share_context
-from core.sessions.context import Prompt, Recalled, build_prompt, load_system_text
+from core.sessions.context import (
+    NOTHING_KNOWN,
+    Known,
+    Prompt,
+    Recalled,
+    build_prompt,
+    load_profile_heading,
+    load_system_text,
+)
 from core.sessions.replies import Answer
 from core.storage import archives, conversations, memory_versions, recalls, turns
 from core.storage.database import Connection, Database
@@ -40,6 +48,14 @@ log = logging.getLogger(__name__)
 SHRINK = 0.8  # of the messages' share, when the tokenizer counts more than the estimate did
 MIN_SCALE = 0.05
 LANGUAGE_TOKENS = 500  # of a message: enough to tell its language
+
+
+Know = Callable[[Connection, SessionId], Sequence[str]]  # what is known of the user, for a conversation's prompt
+
+
+def know_nothing(_c: Connection, _session_id: SessionId) -> tuple[str, ...]:
+    """Return nothing."""
+    return ()
 
 
 class ChatModelSlot:
@@ -54,14 +70,19 @@ class ChatModelSlot:
         pool: Executor,
         on_status: Callable[[], None],
         states: Path | None = None,
+        know: Know = know_nothing,
     ) -> None:
-        """`states` is where the last conversations' prefixes are kept (`core.llm.state_files`); None: nowhere."""
+        """`know` returns what is known of the user.
+
+        `states` is where the last conversations' prefixes are kept (`core.llm.state_files`); None: nowhere.
+        """
         self._pool = pool
         self._resources = resources
         self._models_folder = models_folder
         self._settings = settings
         self._on_status = on_status
         self._states = states
+        self._know = know
         self._host: ModelHost | None = None
         self._loading: asyncio.Task[None] | None = None
         self.status = ModelStatus(name="", phase=ModelPhase.STARTING, detail="The model has not been started yet.")
@@ -81,7 +102,7 @@ class ChatModelSlot:
     async def ask(self, database: Database, session_id: SessionId) -> Answer:
         """Start the answer to a conversation's newest message. Raises `ModelError` in words."""
         host = await self._wait_for_host()
-        situation = await database.read(lambda c: _load(c, session_id))
+        situation = await database.read(lambda c: (*_load(c, session_id), tuple(self._know(c, session_id))))
         prompt = await self._fit(host, *situation)
         request = GenerationRequest(
             messages=prompt.messages,
@@ -120,6 +141,7 @@ class ChatModelSlot:
         document: str,
         language: str,
         recalled: Recalled,
+        known: tuple[str, ...],
     ) -> Prompt:
         """Build the prompt and shrink it until the model's own tokenizer agrees that it fits."""
         size = self._settings.context_tokens
@@ -127,7 +149,7 @@ class ChatModelSlot:
         scale = 1.0
         while True:
             prompt = await asyncio.get_running_loop().run_in_executor(
-                self._pool, partial(_build, live, document, language, recalled, size, scale)
+                self._pool, partial(_build, live, document, language, recalled, known, size, scale)
             )
             if await host.count_tokens(prompt.messages) <= room or scale < MIN_SCALE:
                 return prompt
@@ -186,6 +208,7 @@ def _build(
     document: str,
     language: str,
     recalled: Recalled,
+    known: tuple[str, ...],
     context_tokens: int,
     scale: float,
 ) -> Prompt:
@@ -198,6 +221,7 @@ def _build(
         context_tokens=context_tokens,
         scale=scale,
         recalled=recalled,
+        known=Known(load_profile_heading(spoken), known) if known else NOTHING_KNOWN,
     )
 
 

@@ -1,8 +1,8 @@
 """The prompt: what of a conversation goes to the model, in an order that keeps its prefix stable.
 
-Static system text, then the Working Memory (which changes only at a commit), then the live
-messages, append-only (DESIGN.md section 6). What does not fit is left out whole, oldest
-first, and reported.
+Static system text and what is known of the user, then the Working Memory (which changes only at a
+commit), then the live messages, append-only (DESIGN.md section 6). What does not fit is left out
+whole, oldest first, and reported.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,6 +20,17 @@ from core.working_memory.overview import fit_overview
 
 Recalled = Mapping[TurnId, str]  # what of earlier conversations stands before a turn's question
 NOTHING_RECALLED: Recalled = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the user: what the lines are, in words, and the lines."""
+
+    heading: str
+    lines: tuple[str, ...]
+
+
+NOTHING_KNOWN = Known("", ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +64,7 @@ def build_prompt(
     context_tokens: int,
     scale: float = 1.0,
     recalled: Recalled = NOTHING_RECALLED,
+    known: Known = NOTHING_KNOWN,
 ) -> Prompt:
     """Build the prompt for the newest live message.
 
@@ -61,10 +73,10 @@ def build_prompt(
     tokenizer counts more than the estimate did.
     """
     shares: Shares = share_context(context_tokens)
-    system = system_text
+    system = system_text + write_profile(known, shares.instruction - estimate_tokens(system_text))
     if document and _has_content(parse_document(document)):
         overview = fit_overview(document, shares.archive).text.strip()
-        system = f"{system_text}\n\n<memory>\n{overview}\n</memory>"
+        system = f"{system}\n\n<memory>\n{overview}\n</memory>"
     budget = max(1, int((shares.session + _unused(shares, system)) * scale))
     fitted = fit_messages([_measure(m, recalled) for m in live], budget)
     by_id = {message.id: message for message in live}
@@ -86,6 +98,24 @@ def build_prompt(
         left_out=tuple(MessageId(int(i)) for i in fitted.left_out_ids),
         truncated=tuple(MessageId(int(i)) for i in fitted.truncated_ids),
     )
+
+
+def load_profile_heading(language: str) -> str:
+    """Return what stands above the profile in a prompt; English where there is none in that language."""
+    folder = find_resources() / "prompts"
+    file = folder / f"profile.{language.split('-')[0]}.md"
+    return (file if file.exists() else folder / "profile.en.md").read_text(encoding="utf-8").strip()
+
+
+def write_profile(known: Known, budget_tokens: int) -> str:
+    """Return the profile's block, "" for none; lines that do not fit are left out from the end."""
+    lines = [f"- {' '.join(line.split())}" for line in known.lines]
+    while lines:
+        block = "\n".join((known.heading, *lines))
+        if estimate_tokens(block) <= budget_tokens:
+            return f"\n\n<profile>\n{block}\n</profile>"
+        lines.pop()
+    return ""
 
 
 def _measure(message: LiveMessage, recalled: Recalled) -> Fitted:

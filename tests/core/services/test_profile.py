@@ -12,6 +12,9 @@ from core.config import LearningSettings, ModelSettings, Settings
 from core.engine import DataFolder, Engine
 from core.errors import MessageError
 from core.model import FacetOrigin, FacetState, ProfileFacet
+from core.profile.prompting import load_known
+from core.sessions.context import Known, write_profile
+from core.text.tokens import estimate_tokens
 
 DAY_S = 86_400.0
 Talk = list[tuple[float, str]]  # days ago, what the user said
@@ -227,3 +230,52 @@ def test_explicit_preferences_off_keeps_them_out_of_the_prompt(tmp_path: Path) -
         assert await engine.profile.load_for_prompt() == ()
 
     run(tmp_path, use, settings(explicit_preferences_enabled=False))
+
+
+def test_a_forgotten_order_is_not_obeyed_again(tmp_path: Path) -> None:
+    async def use(engine: Engine) -> None:
+        await say(engine, tmp_path, [(2, "Remember that I'm allergic to peanuts."), (1, "I love tea.")])
+        await engine.profile.forget([(await find(engine, "peanuts")).id])
+        await engine.wait_idle()
+        assert await texts(engine) == ["I love tea"]
+
+    run(tmp_path, use)
+
+
+def test_what_rests_on_a_deleted_turn_goes_with_it(tmp_path: Path) -> None:
+    async def use(engine: Engine) -> None:
+        await say(engine, tmp_path, [(9, "I live in Oslo."), (5, "I live in Bergen."), (2, "I love tea.")])
+        bergen, tea = await find(engine, "Bergen"), await find(engine, "tea")
+        database = engine.profile._ground.database
+        first, last = bergen.history[0].sources[0].turn, tea.sources[0].turn
+        await database.write(lambda c: c.execute("DELETE FROM turns WHERE turn IN (?, ?)", (first, last)))
+        assert await texts(engine) == ["I live in Bergen"]
+        assert (await find(engine, "Bergen")).history == ()
+
+    run(tmp_path, use)
+
+
+def test_switches_decide_what_a_prompt_says_of_the_user(tmp_path: Path) -> None:
+    async def use(engine: Engine) -> None:
+        await say(engine, tmp_path, [(9, "I live in Oslo."), (2, "I live in Oslo.")])
+        session = (await engine.create_conversation()).id
+        database = engine.profile._ground.database
+        on, off = LearningSettings(), LearningSettings(events_enabled=False, explicit_preferences_enabled=False)
+
+        async def known(learning: LearningSettings) -> tuple[str, ...]:
+            return await database.read(lambda c: load_known(c, session, learning=learning, now=time.time()))
+
+        assert await known(on) == ("I live in Oslo",)
+        assert await known(off) == ()
+        await engine.set_remember(session, False)
+        assert await known(on) == ()
+
+    run(tmp_path, use)
+
+
+def test_the_profile_stands_in_the_prompt_within_its_share() -> None:
+    lines = tuple(f"I like thing number {number}" for number in range(200))
+    block = write_profile(Known("Said by the user:", lines), 100)
+    assert block.startswith("\n\n<profile>\nSaid by the user:\n- I like thing number 0\n")
+    assert estimate_tokens(block) <= 120
+    assert write_profile(Known("", ()), 100) == ""
