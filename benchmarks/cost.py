@@ -7,7 +7,8 @@ exactly the path of the chat. Floor: the bare inserts of the same turns through 
 thread, one transaction a turn. `embedding_passes_per_turn`: calls of the embedding model while a
 few turns are replayed; floor: one. `wm_merge_ms`: folding what was noticed into the next version,
 median over the commits of the replay; floor: parsing and rendering the same documents. A whole commit:
-`benchmarks.commit_cost`.
+`benchmarks.commit_cost`. `estimate_mb_per_s`: estimating the tokens of the transcripts' texts, MB of UTF-8 a
+second; floor: a quarter of the characters, which is wrong for all but plain English.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import asyncio
 import cProfile
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,6 +34,7 @@ from core.sessions.fold import fold_pending
 from core.storage import conversations, memory_versions
 from core.storage.database import Connection, Database
 from core.storage.memory_versions import PendingLine, Version
+from core.text.tokens import estimate_tokens
 from core.working_memory.document import parse_document, render_document
 
 EMBEDDED_TURNS = 30
@@ -80,6 +83,23 @@ async def insert_bare(turns: list[SaidTurn], file: Path) -> float:
         return len(turns) / (time.perf_counter() - begun)
     finally:
         await database.aclose()
+
+
+def measure_estimate(texts: list[str]) -> Measure:
+    """Estimate tokens of texts of some 10 kB, a hundred messages each; medians in MB/s."""
+    joined = ["\n".join(texts[at : at + 100]) for at in range(0, len(texts), 100)]
+    size_mb = sum(len(text.encode()) for text in joined) / 1e6
+
+    def rate(estimate: Callable[[str], float]) -> float:
+        took_s = []
+        for _ in range(5):
+            begun = time.perf_counter()
+            for text in joined:
+                estimate(text)
+            took_s.append(time.perf_counter() - begun)
+        return size_mb / median(took_s)
+
+    return Measure(floor=rate(lambda text: len(text) / 4), ours=rate(estimate_tokens))
 
 
 async def load_commits(folder: Path) -> list[tuple[Version | None, Version, str]]:
@@ -152,6 +172,7 @@ async def run(args: argparse.Namespace, folder: Path) -> dict[str, Measure]:
         "pipeline_turns_per_s": Measure(floor=floor, ours=plain.turns / plain.took_s),
         "embedding_passes_per_turn": Measure(floor=1.0, ours=embedded.embedding_passes / embedded.turns),
         "embedded_turns_per_s": Measure(floor=None, ours=embedded.turns / embedded.took_s),
+        "estimate_mb_per_s": measure_estimate([t for said in turns for t in (said.user_text, said.reply_text)]),
         "wm_merge_ms": measure_merge(await load_commits(folder / "plain")),
     }
 

@@ -145,6 +145,7 @@ class TwinWriter:
     """Publishes twins of a workspace; lists a session's folder once a process. Thread-safe."""
 
     def __init__(self, workspace: Path, redact: Redact) -> None:
+        self._workspace = workspace
         self._root = workspace.joinpath(*TWINS_FOLDER.parts)
         self._redact = redact
         self._lock = threading.Lock()
@@ -159,6 +160,10 @@ class TwinWriter:
         for folder in dict.fromkeys(path.parent.name for path in paths):
             _sync_folder(self._root / folder)
         return paths
+
+    def sweep(self, now: float) -> int:
+        """Remove what crashes left behind, for the start of a process; `now` in s. Returns how many files."""
+        return sweep_temporaries(self._workspace, now)
 
     def _publish(self, twins: Sequence[Twin]) -> Iterator[PurePosixPath]:
         names = {each: folder_name(each, self._redact) for each in {twin.session_id for twin in twins}}

@@ -177,6 +177,10 @@ class TurnHook:
         rows = await self._database.read(lambda c: [row for turn in numbers for row in episodic.load_turn(c, turn)])
         await self._write_twins(rows, numbers)
 
+    async def sweep_twins(self) -> None:
+        """Remove the temporary files that a crash left among the twins."""
+        await asyncio.get_running_loop().run_in_executor(self._files, self._twins.sweep, self._clock())
+
     async def publish_taken(self, taken: Sequence[Taken]) -> None:
         """Do as `publish_twins` does for turns just taken, whose rows are at hand."""
         numbers = [each.turn for each in taken if each.turn is not None and each.rows]

@@ -157,6 +157,7 @@ class Worker:
             # a turn that a killed process has leased must not be overtaken by the turns after it
             await self._database.write(_release_leases)
             await self._recover()
+            await self._hook.sweep_twins()
             self._took_over = True
         did = False
         while True:

@@ -1,6 +1,7 @@
 """Replay: each turn once, whatever stops it; a killed run leaves what an undisturbed one leaves."""
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -63,6 +64,16 @@ def test_a_second_run_adds_nothing(undisturbed, tmp_path):
     assert look(tmp_path) == held
 
 
+def test_temporaries_that_a_crash_left_among_the_twins_go_at_the_next_start(undisturbed, tmp_path):
+    transcript, _ = undisturbed
+    run_replay(tmp_path, transcript)
+    left = next(tmp_path.rglob("episodic/*/000000.md")).with_name(".tmp-0123456789abcdef")
+    left.write_text("half a tw", encoding="utf-8")
+    os.utime(left, (0, 0))
+    run_replay(tmp_path, transcript)
+    assert not left.exists()
+
+
 @settings(max_examples=12)
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=3))
 def test_stopping_and_going_on_never_doubles_a_turn(undisturbed, tmp_path_factory, moments):
@@ -80,7 +91,7 @@ def test_stopping_and_going_on_never_doubles_a_turn(undisturbed, tmp_path_factor
 
 def test_a_replay_ends_soon_after_it_is_stopped(undisturbed, tmp_path):
     transcript, _ = undisturbed
-    assert 0 < run_replay(tmp_path, transcript, stop_at=3).done_turns < len(SAID)
+    assert 0 < run_replay(tmp_path, transcript, stop_at=4).done_turns < len(SAID)
 
 
 def test_a_transcript_that_grew_adds_only_what_is_new(tmp_path):
