@@ -125,11 +125,16 @@ class Scroll(QScrollArea):
         self._content = _Column()
         self._content.setObjectName("scrolled")
         self._content.resized.connect(self.fit)
-        self.column = QVBoxLayout(self._content)
+        # a stretch below, no alignment: an aligned layout is never taller than its hint, which is that of another width
+        whole = QVBoxLayout(self._content)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        self.column = QVBoxLayout()
+        whole.addLayout(self.column)
+        whole.addStretch(1)
         side = look.px(margins)
         self.column.setContentsMargins(side, side, side, side)
         self.column.setSpacing(look.px(spacing))
-        self.column.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.setWidget(self._content)
 
     def fit(self) -> None:

@@ -17,7 +17,7 @@ from core.text.sentences import split_sentences
 from core.text.statements import StatementKind, find_statements
 from core.text.tokens import estimate_tokens, truncate_tokens
 
-MAX_SENTENCES = 4  # below a bookend
+MAX_SENTENCES = 3  # below a bookend
 MAX_CANDIDATES = 9  # put before a model, one digit each
 MAX_CHARACTERS = 240  # of a sentence; a longer one is a list or pasted
 MAX_READ_TOKENS = 1_500  # of one message: past it is pasted material
