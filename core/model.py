@@ -225,6 +225,8 @@ class WorkingMemory:
     turn_numbers: Mapping[TurnId, int] = field(default_factory=dict)  # place in this conversation, from 1
     undo: str = ""  # the user's change that can be taken back, in words: `you removed “…”`
     redo: str = ""  # the one that was taken back last
+    mode: str = ""  # who made the update: write, select, heuristics, user
+    notes: tuple[str, ...] = ()  # what the update could not do, and what is wrong with the whole; a sentence each
 
 
 class ChangeKind(StrEnum):

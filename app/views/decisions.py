@@ -13,6 +13,11 @@ from app.views.base import Scroll, make_label, set_property
 from core.model import Decision
 
 MAX_LIST_HEIGHT = 220  # design pixels
+_MADE = {
+    "write": "The model wrote this update.",
+    "select": "The model chose these lines from what was said.",
+    "heuristics": "This update was made without a model.",
+}
 _DONE = {"KEEP": "left as it was", "UPDATE": "rewritten", "APPEND": "added to"}
 
 
@@ -23,7 +28,7 @@ class DecisionNote(QFrame):
         super().__init__()
         self._look = look
         self._decisions: tuple[Decision, ...] = ()
-        self._given: tuple[tuple[Decision, ...], str] | None = None
+        self._given: tuple[tuple[Decision, ...], str, str, tuple[str, ...]] | None = None
         self._headline, self._reason = "", ""
         self._text = make_label("", "note-text", wrap=True)
         self._text.setTextFormat(Qt.TextFormat.RichText)
@@ -44,12 +49,17 @@ class DecisionNote(QFrame):
         self._on_look()
         self.show_decisions((), "")
 
-    def show_decisions(self, decisions: Sequence[Decision], cause: str) -> None:
-        """Show what was decided, or nothing if no update has been made."""
-        if self._given == (tuple(decisions), cause):
+    def show_decisions(
+        self, decisions: Sequence[Decision], cause: str, *, mode: str = "", notes: Sequence[str] = ()
+    ) -> None:
+        """Show what was decided and what went wrong, or nothing if no update has been made."""
+        given = (tuple(decisions), cause, mode, tuple(notes))
+        if self._given == given:
             return
-        self._given = (tuple(decisions), cause)
+        self._given = given
         headline, reason = guard_summary(decisions)
+        if notes:
+            headline, reason = headline or "Update not complete.", " ".join([*notes, reason]).strip()
         if not headline and not reason and cause:
             reason = f"Last update: {cause[0].lower()}{cause[1:].rstrip('.')}."
         self._headline, self._reason = headline, reason
@@ -60,7 +70,7 @@ class DecisionNote(QFrame):
         for label in (self._text, self._list_text):
             label.style().unpolish(label)
             label.style().polish(label)
-        self._list_text.setText(describe_all(decisions))
+        self._list_text.setText("\n".join(part for part in (_MADE.get(mode, ""), describe_all(decisions)) if part))
         self._write()
 
     def _write(self) -> None:

@@ -7,7 +7,7 @@ from core.storage.database import Connection
 from core.storage.memory_versions import PendingLine, Version
 from core.text.tokens import estimate_tokens
 from core.working_memory.document import parse_document
-from core.working_memory.growth import CEILED, THRESHOLD_ITEMS, THRESHOLD_TOKENS, Zone, measure
+from core.working_memory.growth import CEILED, DOCUMENT_TOKENS, THRESHOLD_ITEMS, THRESHOLD_TOKENS, Zone, measure
 from core.working_memory.locks import find_wanted
 
 SINGLE = (Section.TITLE, Section.STATE)  # the next commit takes only the newest of what waits
@@ -34,6 +34,18 @@ def view_memory(c: Connection, session_id: SessionId, number: int | None = None)
         turn_numbers=memory_edits.load_turn_numbers(c, session_id),
         undo=undo.words if undo else "",
         redo=redo.words if redo else "",
+        mode=version.mode if version else "",
+        notes=(*version.notes, *_warn_of_whole(version.document)) if version else (),
+    )
+
+
+def _warn_of_whole(document: str) -> tuple[str, ...]:
+    """Say that the document is over its ceiling: then locked lines and what the user wrote fill it alone."""
+    if estimate_tokens(document) <= DOCUMENT_TOKENS:
+        return ()
+    return (
+        f"Memory is longer than {DOCUMENT_TOKENS:,} tokens, and all that is left in it is locked or written by you. "
+        "Unlock or remove lines to make room for new ones.",
     )
 
 

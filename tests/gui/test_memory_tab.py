@@ -400,6 +400,20 @@ def test_an_old_version_is_read_compared_and_restored(stage, on_qt_loop):
     on_qt_loop(check())
 
 
+def test_what_an_update_could_not_do_is_said_at_the_top(stage, on_qt_loop):
+    async def check():
+        given = memory(line("one"))
+        open_with(stage, replace(given, mode="select", notes=("The model stopped, so Open Issues was left out.",)))
+        async with stage.playing() as window:
+            note = window.memory.note
+            assert note.isVisible()
+            assert "The model stopped" in note._text.accessibleName()
+            note._on_toggle()
+            assert note._list_text.text().startswith("The model chose these lines")
+
+    on_qt_loop(check())
+
+
 def test_undo_stands_beside_the_versions_while_there_is_something_to_undo(stage, on_qt_loop):
     async def check():
         open_with(stage, replace(memory(line("one")), undo="you removed “two”"))

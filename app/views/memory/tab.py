@@ -105,7 +105,10 @@ class MemoryTab(QWidget):
         if not same:
             self.list.scrollToTop()
         self.versions.show_memory(memory, now)
-        self.note.show_decisions(memory.decisions if memory else (), memory.cause if memory else "")
+        if memory is not None:
+            self.note.show_decisions(memory.decisions, memory.cause, mode=memory.mode, notes=memory.notes)
+        else:
+            self.note.show_decisions((), "")
         self.note.setVisible(self.note.has_words and _is_live(memory))
         self._show_footer()
         if glow and before is not None and memory is not None and memory.version > before.version:

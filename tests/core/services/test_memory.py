@@ -358,6 +358,15 @@ def test_edits_since_a_version_can_be_put_on_top_of_an_update_computed_from_it(t
     asyncio.run(run())
 
 
+def test_memory_that_cannot_be_made_shorter_by_code_says_so(tmp_path):
+    async def run():
+        async with at_desk(tmp_path) as desk:
+            await desk.commit("## Key Facts & Decisions\n- " + "word " * 10_000)
+            assert "Unlock or remove lines" in (await desk.memory.load(CHAT)).notes[0]
+
+    asyncio.run(run())
+
+
 def test_long_section_is_warned_of_in_words(tmp_path):
     async def run():
         async with at_desk(tmp_path) as desk:
