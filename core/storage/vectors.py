@@ -18,6 +18,7 @@ _TEXT = """CASE i.kind
   WHEN 'message' THEN (SELECT content FROM episodic WHERE id = CAST(i.ref AS INTEGER))
   WHEN 'sentence' THEN (SELECT substr(content, i.start + 1, i.length) FROM episodic WHERE id = CAST(i.ref AS INTEGER))
   WHEN 'recap' THEN (SELECT summary FROM segments WHERE segment_id = i.ref)
+  WHEN 'event' THEN (SELECT text FROM events WHERE event_id = i.ref)
 END"""
 
 
@@ -101,7 +102,7 @@ def put(c: Connection, signature: int, entries: Sequence[Entry]) -> None:
 def load_missing(c: Connection, signature: int, *, limit: int, after: int = 0) -> tuple[Missing, ...]:
     """Return items behind `after` without this model's vector, oldest first; blank texts never have one."""
     rows = c.execute(
-        f"SELECT i.id, {_TEXT} AS text FROM vector_items i WHERE i.id > ? AND i.kind <> 'event'"
+        f"SELECT i.id, {_TEXT} AS text FROM vector_items i WHERE i.id > ?"
         " AND NOT EXISTS (SELECT 1 FROM vector_codes v WHERE v.item = i.id AND v.signature = ?)"
         " AND trim(coalesce(text, '')) <> '' ORDER BY i.id LIMIT ?",
         (after, signature, limit),
@@ -112,8 +113,8 @@ def load_missing(c: Connection, signature: int, *, limit: int, after: int = 0) -
 def count_missing(c: Connection, signature: int) -> int:
     """Return how many items wait for this model's vector."""
     (count,) = c.execute(
-        "SELECT count(*) FROM vector_items i WHERE i.kind <> 'event'"
-        " AND NOT EXISTS (SELECT 1 FROM vector_codes v WHERE v.item = i.id AND v.signature = ?)",
+        "SELECT count(*) FROM vector_items i"
+        " WHERE NOT EXISTS (SELECT 1 FROM vector_codes v WHERE v.item = i.id AND v.signature = ?)",
         (signature,),
     ).fetchone() or (0,)
     return int(count)
@@ -131,13 +132,15 @@ def complete_if_filled(c: Connection, signature: int) -> None:
 
 def drop_others(c: Connection, name: str) -> None:
     """Drop the vectors of all other models once this one's are complete."""
-    c.execute("DELETE FROM signatures WHERE id <> (SELECT id FROM signatures WHERE signature = ? AND complete)", (name,))
+    c.execute(
+        "DELETE FROM signatures WHERE id <> (SELECT id FROM signatures WHERE signature = ? AND complete)", (name,)
+    )
 
 
 def find_waiting_conversation(c: Connection) -> SessionId | None:
     """Return the conversation of the oldest item without a vector of the newest model, or not split into sentences."""
     row = c.execute(
-        "SELECT session_id FROM vector_items i WHERE i.kind <> 'event' AND ((i.kind = 'message' AND NOT i.split)"
+        "SELECT session_id FROM vector_items i WHERE ((i.kind = 'message' AND NOT i.split)"
         " OR NOT EXISTS (SELECT 1 FROM vector_codes v WHERE v.item = i.id"
         "   AND v.signature = (SELECT max(id) FROM signatures)))"
         f" AND trim(coalesce({_TEXT}, '')) <> '' ORDER BY i.id LIMIT 1"

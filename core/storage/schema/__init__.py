@@ -2,6 +2,7 @@
 
 from core.storage.schema import (
     archive_stages,
+    event_vectors,
     first_light,
     job_lanes,
     lessons,
@@ -23,4 +24,5 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("segment life", segment_life.SQL),
     ("profile", profile.SQL),
     ("lessons", lessons.SQL),
+    ("event vectors", event_vectors.SQL),
 )

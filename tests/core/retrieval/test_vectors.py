@@ -89,3 +89,20 @@ def test_sentences_are_spans_of_their_message():
     assert spans == ["The boiler is leaking again.", "Call the plumber on Monday", "锅炉坏了。", "明天修。", "x" * 600]
     assert find_sentences(f"One sentence only, however long it may be{' and on' * 200}.") == ()
     assert find_sentences("Two short sentences. They need no keys.") == ()
+
+
+def test_an_event_is_an_item_as_long_as_it_is_there(say, write):
+    turn = say("a", "words")
+    write(
+        lambda c: c.execute(
+            "INSERT INTO events(event_id, session_id, segment_id, kind, text, key, negative, confidence, subject, rule,"
+            " first_turn) VALUES ('e', 'a', 's', 'fact', 'I own a boat', 'k', 0, 0.7, 'user', 'r', ?)",
+            (turn,),
+        )
+    )
+    number = fill(write)
+    assert count(write) == [2, 2, 2]
+    write(lambda c: c.execute("UPDATE events SET text = 'I own a canoe'"))
+    assert [m.text for m in write(lambda c: vectors.load_missing(c, number, limit=9))] == ["I own a canoe"]
+    write(lambda c: c.execute("DELETE FROM events"))
+    assert count(write) == [1, 1, 1]
