@@ -121,7 +121,7 @@ def find_command(text: str) -> MemoryCommand | None:
                 continue
             for pattern in asks:
                 if match := pattern.match(folded, at):
-                    payload = prose[slice(*match.span("p"))].strip(" \t\n:：,，-–—").rstrip(".。!！")
+                    payload = prose[slice(*match.span("p"))].strip(" \t\n:：,，-–—").rstrip(".。!！?？")
                     return MemoryCommand(command=name, payload=payload) if payload else None
     return None
 
