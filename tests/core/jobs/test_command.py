@@ -120,3 +120,17 @@ def test_without_a_command_it_says_what_there_is(jobs):
     assert done.returncode == 0
     for command in ("replay", "show", "demo"):
         assert command in done.stdout
+
+
+def test_recap_seal_and_tree_say_what_there_is(jobs, tmp_path):
+    transcript = write_transcript(tmp_path / "talk.jsonl", turns=6)
+    folder = ("--data-dir", tmp_path / "data")
+    assert "The memory tree is empty" in words(jobs("tree", *folder).stdout)
+    assert jobs("replay", transcript, "--no-embeddings", *folder).returncode == 0
+    shown = jobs("tree", *folder, "--by", "month")
+    assert shown.returncode == 0, shown.stderr
+    assert "November 2023 2 parts" in words(shown.stdout)
+    assert "My name is Ada and I live in Turin." in words(shown.stdout)
+    assert "Every closed segment has its recap." in words(jobs("recap", *folder).stdout)
+    assert "0 summaries sealed." in words(jobs("seal", *folder).stdout)
+    assert jobs("tree", *folder, "--by", "century").returncode == 2
