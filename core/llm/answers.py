@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
-from llama_cpp import llama_cpp as native
-
 from core.llm.choices import Tokens, list_questions, score_choices
 from core.llm.llama import BATCH_TOKENS, LlamaRunner
 from core.llm.port import (
@@ -23,7 +21,7 @@ from core.llm.port import (
     PromptTooLongError,
 )
 from core.llm.prefixes import Owner, Prefixes
-from core.llm.sampling import make_sampler
+from core.llm.sampling import Sampler
 from core.llm.thinking import ThinkFilter
 from core.llm.vocabulary import TextDecoder
 
@@ -82,7 +80,7 @@ class Answerer:
         prompt = encoded.tokens
         self._check(len(prompt), max(1, min(request.max_tokens, ANSWER_ROOM_TOKENS)))
         thoughts = None if form else ThinkFilter(inside=encoded.opens_thought)
-        sampler = make_sampler(request, self._runner.vocabulary)
+        sampler = Sampler(request, self._runner.vocabulary)
         try:
             whole = yield from self._evaluate(turn, prompt, len(prompt))
             now = time.perf_counter()
@@ -91,7 +89,7 @@ class Answerer:
                 return self._end("cancelled", turn, counts, 0)
             return (yield from self._write(request.max_tokens, turn, prompt, counts, sampler, thoughts))
         finally:
-            native.llama_sampler_free(sampler)
+            sampler.close()
 
     def choose(self, request: ChoiceRequest, turn: Turn) -> Generator[Step, None, ChoiceScores | None]:
         """Return the choices' probabilities, or None if cancelled."""
@@ -148,7 +146,7 @@ class Answerer:
         turn: Turn,
         prompt: list[int],
         counts: _Counts,
-        sampler: int,
+        sampler: Sampler,
         thoughts: ThinkFilter | None,
     ) -> Generator[Step, None, GenerationEnd]:
         runner, vocabulary = self._runner, self._runner.vocabulary

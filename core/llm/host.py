@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ModelError, ModelFileError
+from core.llm.explanations import explain_load_failure, read_end, read_error, read_scores
 from core.llm.frames import Frame
 from core.llm.port import (
     ChatMessage,
@@ -22,10 +23,8 @@ from core.llm.port import (
     GenerationEnd,
     GenerationPiece,
     GenerationRequest,
-    GrammarError,
     ModelProcessError,
     Priority,
-    PromptTooLongError,
 )
 from core.llm.process import HostProcess, default_command, explain_exit
 from core.llm.state_files import forget_files
@@ -308,14 +307,15 @@ class ModelHost:
             case "end":
                 self._take_end(frame)
             case "chosen":
-                self._take_scores(frame)
+                self._report(phase=ModelPhase.READY)
+                self._answer(frame["id"], read_scores(frame))
             case "counted":
                 self._answer(frame["id"], frame["tokens"])
             case "error":
                 self._take_error(frame)
 
     def _take_end(self, frame: Frame) -> None:
-        end = GenerationEnd(**{key: value for key, value in frame.items() if key not in {"op", "id"}})
+        end = read_end(frame)
         if frame["id"] in self._background:
             self._report(phase=ModelPhase.READY)
             self._answer(frame["id"], end)
@@ -330,32 +330,10 @@ class ModelHost:
         )
         self._answer(frame["id"], end)
 
-    def _take_scores(self, frame: Frame) -> None:
-        scores = ChoiceScores(
-            probabilities=tuple(frame["probabilities"]),
-            prompt_tokens=frame["prompt_tokens"],
-            reused_tokens=frame["reused_tokens"],
-            prompt_s=frame["prompt_s"],
-        )
-        self._report(phase=ModelPhase.READY)
-        self._answer(frame["id"], scores)
-
     def _take_error(self, frame: Frame) -> None:
-        error: ModelError
-        if frame["kind"] == "prompt_too_long":
-            error = PromptTooLongError(prompt_tokens=frame["prompt_tokens"], limit_tokens=frame["limit_tokens"])
-        elif frame["kind"] == "cancelled":
-            error = ModelError("The model was stopped before it answered.")
-        elif frame["kind"] == "grammar":
-            error = GrammarError(frame["reason"])
-        else:
-            error = ModelProcessError(
-                f"The model could not answer ({frame['reason']}). The conversation is kept; try again.",
-                details=self._details(),
-            )
         if self._status.phase in {ModelPhase.READING, ModelPhase.WRITING}:
             self._report(phase=ModelPhase.READY)
-        self._answer(frame["id"], error)
+        self._answer(frame["id"], read_error(frame, self._details()))
 
     def _take_exit(self, result: BaseException | int) -> None:
         error = self._explain(result)
@@ -411,18 +389,6 @@ class ModelHost:
             self._status = status
             if self._on_status is not None:
                 self._on_status(status)
-
-
-def explain_load_failure(name: str, details: str) -> str:
-    """Return a sentence for the user from what llama.cpp logged when it refused a model."""
-    said = details.lower()
-    if any(word in said for word in ("failed to allocate", "unable to allocate", "out of memory", "memoryerror")):
-        return f"There is not enough memory for {name}. Close other programs, or choose a smaller model or context."
-    if "unknown model architecture" in said:
-        return f"{name} is of a kind that this version of Keepsake does not know. Choose another model."
-    if "not within the file bounds" in said or "corrupted or incomplete" in said:
-        return f"The model file {name} is cut short or damaged. Download it again."
-    return f"The model {name} could not be loaded; the log has its last lines. Choose another model, or try again."
 
 
 def _retrieve(future: asyncio.Future[None]) -> None:

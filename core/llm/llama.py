@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from llama_cpp import llama_cpp as native
 
+from core.llm.sampling import Sampler
 from core.llm.vocabulary import Vocabulary
 
 BATCH_TOKENS = 512
@@ -108,9 +109,9 @@ class LlamaRunner:
             return False
         raise RuntimeError(f"llama_decode returned {code} at {kept} of {self.context_tokens} tokens")
 
-    def sample(self, sampler: int) -> int:
+    def sample(self, sampler: Sampler) -> int:
         """Return the next token; the last one decoded must be the end of the answer so far."""
-        return native.llama_sampler_sample(sampler, self._context, -1)
+        return sampler.draw(self._context)
 
     def read_log_probabilities(self, tokens: Iterable[int]) -> dict[int, float]:
         """Return the natural logarithms of these tokens' probabilities as the next one."""
