@@ -100,8 +100,10 @@ class Finaliser:
         queued = await self._database.read(self._count_left)
         if queued:
             queued = await self._database.write(self._queue_left)
-        due = RECAP in self._steps and await self._database.read(lambda c: bool(self._choose(c, trigger)))
-        if due and await self._find_model() is not None:
+        # without a model the list, which may be long, need not be read
+        if RECAP not in self._steps or await self._find_model() is None:
+            return queued
+        if await self._database.read(lambda c: bool(self._choose(c, trigger))):
             queued += await self._database.write(lambda c: self.queue_due(c, trigger))
         return queued
 

@@ -114,18 +114,21 @@ def store_placeholder(
 
 def load_states(c: Connection, session_id: SessionId) -> dict[SegmentId, SegmentRecap]:
     """Return how the recap of each closed segment of a conversation stands."""
+    queued = c.execute(
+        "SELECT json_extract(payload_json, '$.segment') FROM jobs WHERE session_id = ? AND kind IN ('finalise', 'recap')",
+        (session_id,),
+    )
+    working = {segment_id for (segment_id,) in queued}
     rows = c.execute(
-        "SELECT s.segment_id, s.summary_source, s.summary_model, s.summary_error, s.attempts, s.next_try_at, s.status,"
-        " s.titled_by_user, s.keywords, EXISTS(SELECT 1 FROM jobs j WHERE j.session_id = s.session_id"
-        "   AND j.kind IN ('finalise', 'recap') AND json_extract(j.payload_json, '$.segment') = s.segment_id)"
-        " FROM segments s WHERE s.session_id = ? AND s.status <> 'open'",
+        "SELECT segment_id, summary_source, summary_model, summary_error, attempts, next_try_at, status,"
+        " titled_by_user, keywords FROM segments WHERE session_id = ? AND status <> 'open'",
         (session_id,),
     )
     return {
         SegmentId(segment_id): SegmentRecap(
             source=RecapSource(source or "heuristic"),
             usable=status == "summarised",
-            working=bool(working),
+            working=segment_id in working,
             model=model,
             error=error,
             attempts=attempts,
@@ -133,7 +136,7 @@ def load_states(c: Connection, session_id: SessionId) -> dict[SegmentId, Segment
             named_by_user=bool(by_user),
             keywords=tuple(keywords.split()),
         )
-        for segment_id, source, model, error, attempts, next_try_at, status, by_user, keywords, working in rows
+        for segment_id, source, model, error, attempts, next_try_at, status, by_user, keywords in rows
     }
 
 

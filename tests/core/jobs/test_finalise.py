@@ -398,6 +398,35 @@ def test_a_conversation_left_for_ten_minutes_is_closed(tmp_path):
     run(tmp_path, story)
 
 
+def test_the_end_of_the_program_closes_what_is_open_and_the_next_start_finishes_it(tmp_path):
+    async def use(story: Callable[[Engine], Awaitable[None]]) -> None:
+        engine = Engine(DataFolder(tmp_path), Settings(models=NO_VECTORS))
+        await engine.open()
+        try:
+            await story(engine)
+        finally:
+            await engine.aclose()
+
+    async def play() -> None:
+        bench = Bench(tmp_path)
+        await bench.engine.open()
+        await bench.talk(1)
+        await bench.engine.aclose()
+        seen: list[Segment] = []
+
+        async def look(engine: Engine) -> None:
+            await engine.wait_idle()
+            seen.extend(await engine.segments.load(bench.session))
+
+        await use(look)
+        await use(look)
+        assert not seen[-1].is_open
+        assert seen[-1].recap is not None
+        assert seen[-1].summary.startswith("Conversation segment (2 turns)")
+
+    asyncio.run(play())
+
+
 def test_a_segment_whose_work_was_lost_is_found_again(tmp_path):
     async def story(bench: Bench) -> None:
         await bench.talk(2)
