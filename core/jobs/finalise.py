@@ -1,8 +1,8 @@
 """What is done once for a segment that closed or changed: its steps, each a job of its own, in this order.
 
-recap → events and facets → tree → lessons → goals → librarian. (A recap's vector follows from its row.) The close itself
-queues `finalise` with one insert; that job queues the steps. Each step is idempotent by segment and revision,
-and one that fails waits for its own next try while those after it go on. Where a segment was lost on the way
+recap → events and facets → tree → lessons → goals → librarian. (A recap's vector follows from its row.) The
+close itself queues `finalise` with one insert; that job queues the steps. Each step is idempotent by segment and
+revision, and one that fails waits for its own next try while those after it go on. Where a segment was lost on the way
 (an older store, a crash), the look at start and on the timer finds it.
 """
 

@@ -115,7 +115,8 @@ def store_placeholder(
 def load_states(c: Connection, session_id: SessionId) -> dict[SegmentId, SegmentRecap]:
     """Return how the recap of each closed segment of a conversation stands."""
     queued = c.execute(
-        "SELECT json_extract(payload_json, '$.segment') FROM jobs WHERE session_id = ? AND kind IN ('finalise', 'recap')",
+        "SELECT json_extract(payload_json, '$.segment') FROM jobs"
+        " WHERE session_id = ? AND kind IN ('finalise', 'recap')",
         (session_id,),
     )
     working = {segment_id for (segment_id,) in queued}

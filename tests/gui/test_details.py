@@ -423,8 +423,8 @@ def test_a_segment_without_a_topic_is_named_by_its_words(stage, on_qt_loop, summ
         stage.engine.segments.held[A] = (segment,)
         async with stage.playing() as window:
             window.show_tab("Segments")
-            await until(lambda: window.segments._cards)
-            card = window.segments._cards[0]
+            await until(lambda: window.segments.timeline._cards)
+            card = window.segments.timeline._cards[0]
             assert title is None or card._title.text() == title
             assert card._summary.isHidden() is (title is not None)
             assert not card._legend.isHidden()
