@@ -43,14 +43,9 @@ def gather(
 ) -> Gathered:
     """Return what other conversations offer to a message; `now` in s."""
     since = now - max_age_days * DAY_S
-    query = build_recall_query(text, lambda terms: search.count_terms(c, terms))
-    filters = Filters(not_session_id=session_id, since=since)
-    found = find_by_words(c, query, filters, floor=RECALL_FLOOR)
     quotes: dict[int | str, tuple[Quote, SessionId]] = {}
-    turns = []
-    for message in search.load_messages(c, list(found)[:OFFERED_TURNS]):
-        if message.turn in quotes:
-            continue  # its other message was nearer
+    turns, recaps = [], []
+    for message in _find_turns(c, text, session_id, since):
         kind = "user" if message.role is Role.USER else "assistant"
         quote = Quote(kind=kind, title=message.title, at=message.ts, text=message.content)
         quotes[message.turn] = (quote, message.session_id)
@@ -59,15 +54,14 @@ def gather(
                 id=message.turn,
                 session=message.session_id,
                 age_days=(now - message.ts) / DAY_S,
-                chars=len(render_quote(quote, language)) + 1,
+                chars=_measure(quote, language),
             )
         )
-    recaps, gate = _gather_recaps(c, asked, session_id, since)
-    offers = []
-    for recap in recaps:
+    found, gate = _gather_recaps(c, asked, session_id, since)
+    for recap in found:
         quote = Quote(kind="recap", title=recap.title, at=recap.ended_at, text=recap.text)
         quotes[recap.segment_id] = (quote, recap.session_id)
-        offers.append(
+        recaps.append(
             RecapOffer(
                 id=recap.segment_id,
                 session=recap.session_id,
@@ -75,10 +69,26 @@ def gather(
                 last_turn=recap.last_turn,
                 cosine=recap.cosine,
                 age_days=(now - recap.ended_at) / DAY_S,
-                chars=len(render_quote(quote, language)) + 1,
+                chars=_measure(quote, language),
             )
         )
-    return Gathered(turns=tuple(turns), recaps=tuple(offers), quotes=quotes, gate=gate)
+    return Gathered(turns=tuple(turns), recaps=tuple(recaps), quotes=quotes, gate=gate)
+
+
+def _measure(quote: Quote, language: str) -> int:
+    return len(render_quote(quote, language)) + 1
+
+
+def _find_turns(c: Connection, text: str, session_id: SessionId, since: float) -> tuple[search.Message, ...]:
+    """One message of each turn that answers, in keyword order: the user's own words where they answer too."""
+    query = build_recall_query(text, lambda terms: search.count_terms(c, terms))
+    filters = Filters(not_session_id=session_id, since=since)
+    found = find_by_words(c, query, filters, floor=RECALL_FLOOR)
+    best: dict[int, search.Message] = {}
+    for message in search.load_messages(c, list(found)[:OFFERED_TURNS]):
+        if message.turn not in best or message.role is Role.USER:
+            best[message.turn] = message  # a turn keeps its place
+    return tuple(best.values())
 
 
 def _gather_recaps(

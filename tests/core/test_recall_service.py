@@ -88,6 +88,7 @@ def test_a_fact_told_in_one_conversation_comes_back_in_another_with_its_date(tmp
             assert recall is not None
             assert "Mrs Kowalczyk" in recall.block
             assert "2026-09-21" in recall.block
+            assert "the user said" in recall.block
             assert recall.items[0].kind == "turn"
             assert recall.items[0].used
             messages = await engine.load_messages(chat.id)
