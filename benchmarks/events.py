@@ -3,9 +3,11 @@
     python -m benchmarks.events [--data DIR] [--part held|tune|all] [--misses] [--sample N] [--json]
 
 Sets: `benchmarks/sets/events/<language>.jsonl`, one message a line, `{"text", "events": [{"kind", "polarity"?,
-"text"?}]}`; files of the same form in `DIR/events` or `DIR` are measured beside them (whole). About half of each set are
-messages that look like events and are none. Of our own sets every second line was looked at while the rules
-were written (`tune`); what is reported is the other half (`held`). German and Spanish are smaller.
+"text"?}]}`; files of the same form in `DIR/events` or `DIR` are measured beside them (whole). About half of each
+set are messages that look like events and are none. German and Spanish are smaller. The rules were written with an
+eye on every second line (`tune`); the other half (`held`) is what is reported. When it was first scored, before
+anybody had looked at it, precision and recall were en 1.00 / 0.94, zh 1.00 / 0.92, de 1.00 / 1.00, es 1.00 / 0.97;
+what it missed has been seen since, so that higher numbers say less about messages of other people.
 
 An event is found if its kind agrees, and its polarity and text where the line gives them (text: one holds the
 other). Floor: a matcher that looks for trigger words anywhere. Of MemoryBank and LoCoMo, chats without labels,
@@ -28,7 +30,9 @@ SETS = ROOT / "benchmarks" / "sets" / "events"
 SMALL = {"de", "es"}
 TRIGGERS = {
     "decision": "decided;let's;going with;switching to;choose;决定;选定;就用;entschieden;decidido;me quedo",
-    "commitment": "i will;i'll;going to;deadline;promise;plan to;截止;打算;计划;承诺;frist;verspreche;prometo;fecha límite",
+    "commitment": (
+        "i will;i'll;going to;deadline;promise;plan to;截止;打算;计划;承诺;frist;verspreche;prometo;fecha límite"
+    ),
     "preference": (
         "prefer;like;love;enjoy;hate;favorite;favourite;i always;i never;喜欢;讨厌;习惯;偏好;mag;hasse;"
         "bevorzuge;liebe;gusta;prefiero;odio;encanta"
