@@ -8,11 +8,12 @@ step idempotent by turn. It never runs on the interface's thread and never fails
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from core.archivist.boundaries import BoundaryRules, stamp_turn
 from core.archivist.lessons import draw_lesson, record_calls
+from core.archivist.topic_shift import NEAR, Spoken
 from core.archivist.twins import Twin, TwinWriter
 from core.config import LearningSettings
 from core.jobs import remembering, segmentation
@@ -24,9 +25,11 @@ from core.retrieval.indexing import put_messages
 from core.sessions import transcript
 from core.sessions.commit import KEEP_RECENT, update_counters
 from core.storage import conversations, episodic, memory_versions, outbox, segments, turns
+from core.storage import vectors as stored_vectors
 from core.storage.conversations import Standing
 from core.storage.database import Connection, Database
 from core.storage.episodic import EpisodicRow, Neighbour, Texts
+from core.storage.memory_versions import Version
 from core.storage.segments import SegmentRow
 from core.storage.turns import Turn
 
@@ -111,6 +114,8 @@ class TurnHook:
         self._files = files
         self._learning = learning
         self._clock = clock
+        # (conversation, its newest version) of the turn taken last: each turn of a transcript asks for it
+        self._newest: tuple[SessionId, Version | None] = SessionId(""), None
 
     async def index(self, turn: TurnId) -> None:
         """Index a waiting turn: redacted rows and the steps that follow, in one transaction."""
@@ -168,7 +173,11 @@ class TurnHook:
             rows = (*rows[:-1], _note_tools(c, rows[-1], said.tool_calls))
         # the step `remember` is done here and now; its row would come and go within the transaction
         outbox.add_leased(c, session_id, turn, outbox.TWIN, owner, now=self._clock())
-        situation = _read_situation(c, finished, rows, standing, recent)
+        held = self._newest[1] if self._newest[0] == session_id else None
+        self._newest = session_id, memory_versions.get_newest(c, session_id, held)
+        situation = _read_situation(c, finished, rows, standing, recent, self._newest[1])
+        if prepared.vectors is not None:
+            situation = replace(situation, spoken=_load_spoken(c, session_id, turn, prepared.vectors.signature))
         noticed = self._notice(situation, prepared.vectors)
         return Taken(turn=turn, remembered=self._store(c, situation, prepared.vectors, noticed), rows=rows)
 
@@ -214,6 +223,10 @@ class TurnHook:
             await self._database.write(lambda c: outbox.finish(c, turn, outbox.REMEMBER))
             return None
         (vectors,) = await self._embedder.embed([[row.content for row in situation.rows]])
+        if vectors is not None:
+            model, chat = vectors.signature, situation.session_id
+            spoken = await self._database.read(lambda c: _load_spoken(c, chat, turn, model))
+            situation = replace(situation, spoken=spoken)
         noticed = await self._in_pool(lambda: self._notice(situation, vectors))
 
         def store(c: Connection) -> Remembered | None:
@@ -309,6 +322,12 @@ def _note_tools(c: Connection, row: EpisodicRow, calls: Sequence[ToolCall]) -> E
     return episodic.put_tools(c, row, lesson=draw_lesson(calls), tool_calls_json=record_calls(calls, redact))
 
 
+def _load_spoken(c: Connection, session_id: SessionId, turn: TurnId, model: str) -> tuple[tuple[TurnId, Spoken], ...]:
+    """Return the user's last messages before a turn, with their vectors: a held one and those before it."""
+    found = stored_vectors.load_user_vectors(c, session_id, model, before=turn, limit=NEAR + 1)
+    return tuple((number, Spoken(text=text, vector=vector)) for number, text, vector in found)
+
+
 def _as_finished(said: Turn) -> Finished:
     return Finished(
         turn=said.turn,
@@ -328,7 +347,8 @@ def _load_situation(c: Connection, turn: TurnId) -> Situation | None:
     if said is None or standing is None:
         return None
     recent = episodic.load_recent(c, said.session_id, before=turn, limit=READ_BACK)
-    return _read_situation(c, _as_finished(said), rows, standing, recent)
+    version = memory_versions.get(c, said.session_id)
+    return _read_situation(c, _as_finished(said), rows, standing, recent, version)
 
 
 def _read_situation(
@@ -337,6 +357,7 @@ def _read_situation(
     rows: tuple[EpisodicRow, ...],
     standing: Standing,
     recent: Sequence[Neighbour],
+    version: Version | None,
 ) -> Situation:
     """Read what else the decisions about an indexed turn rest on; `recent` are the messages before it."""
     session_id, turn = finished.session_id, finished.turn
@@ -349,7 +370,7 @@ def _read_situation(
         open_segment=segments.get_open(c, session_id),
         recent_texts=tuple(said.text for said in recent[-RECENT_TEXTS:]),
         recent_user_texts=tuple(said.text for said in recent if said.role is Role.USER)[-RECENT_USER_TEXTS:],
-        version=memory_versions.get(c, session_id),
+        version=version,
         pending=memory_versions.load_pending(c, session_id),
         standing=standing,
     )

@@ -90,6 +90,18 @@ def get(c: Connection, session_id: SessionId, number: int | None = None) -> Vers
     return None if row is None else _read_version(row)
 
 
+def get_newest(c: Connection, session_id: SessionId, held: Version | None) -> Version | None:
+    """Return the newest version; it is not read again where `held` is that one, for a version never changes."""
+    if held is not None:
+        row = c.execute(
+            "SELECT version, created_at FROM memory_versions WHERE session_id = ? ORDER BY version DESC LIMIT 1",
+            (session_id,),
+        ).fetchone()
+        if row is None or row == (held.number, held.created_at):
+            return held if row else None
+    return get(c, session_id)
+
+
 def get_of_archive(c: Connection, session_id: SessionId, archive: int) -> Version | None:
     """Return the version that was made with an archive."""
     row = c.execute(

@@ -29,6 +29,7 @@ _HIDDEN = re.compile(
     r"|『[^』\n]{1,300}』|《[^》\n]{1,120}》|«[^»\n]{1,300}»|(?<!\w)'[^'\n]{2,120}'(?!\w)|(?<!\w)‘[^’\n]{2,120}’(?!\w)",
     re.IGNORECASE,
 )
+_HIDING = re.compile(r"[`\"“「『《«]|://|(?<!\w)['‘]")  # a sign that each kind of hidden span begins with
 _MARKER = re.compile(r"\s*(?:(?:[-*+–—•·]|\d{1,3}[.)]|[a-z]\))\s+)?(?:\[[ xX]\]\s+)?(?:\d{1,3}[、．]\s*)?", re.I)
 _LIST = re.compile(r"\s*(?:[-*+–—•·]|\d{1,3}[.)])\s")
 _END = re.compile(r"[.!?…。！？；;]+|\n")
@@ -114,9 +115,12 @@ def _ascii_folding() -> tuple[tuple[str, str], ...]:
 
 def mask(text: str) -> str:
     """Return `text` with addresses, inline code and quoted spans hidden, at the same length."""
+    if not _HIDING.search(text):  # most texts: one look instead of a try at each character
+        return text
     return _HIDDEN.sub(lambda match: MASK * len(match[0]), text)
 
 
+@lru_cache(maxsize=64)  # several rooms ask about the message at hand
 def drop_foreign(text: str) -> str:
     """Return only the lines of `text` that are the writer's own prose."""
     stripped = text.strip()
