@@ -43,6 +43,10 @@ class TreeService:
         if kind == "conversation":
             chunks = await self._ground.database.read(lambda c: tree.load_chunks(c, session_id=SessionId(name)))
             return tuple(map(_show_chunk, chunks))
+        if kind == "year":  # its months, in order
+            outline = await self._ground.database.read(tree.load_outline)
+            months = await self._ground.think(lambda: _group(TreeView.MONTH, outline))
+            return tuple(month for month in reversed(months) if month.ref.startswith(f"month:{name}-"))
         start, end = _read_month(name)
         chunks = await self._ground.database.read(lambda c: tree.load_chunks(c, since=start, until=end))
         return tuple(map(_show_chunk, chunks))
@@ -115,12 +119,10 @@ def _show_chunk(chunk: StoredChunk) -> TreeItem:
 
 
 def _read_month(name: str) -> tuple[float, float]:
-    """Return when a month (`2026-03`) or year (`2026`) of local time begins and ends, in s."""
+    """Return when a month (`2026-03`) of local time begins and ends, in s."""
     try:
-        year, _, month = name.partition("-")
-        first = datetime(int(year), int(month or 1), 1)
-        after = int(month) if month else 12
-        end = datetime(first.year + (after == 12), after % 12 + 1, 1)
+        first = datetime.strptime(name, "%Y-%m")
+        end = datetime(first.year + (first.month == 12), first.month % 12 + 1, 1)
     except ValueError:
         raise NotFoundError("That branch of the memory tree is not known.") from None
     return first.timestamp(), end.timestamp()

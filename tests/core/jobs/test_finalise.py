@@ -260,10 +260,12 @@ def test_ten_segments_are_sealed_into_a_node_and_can_be_browsed(tmp_path):
         (conversation,) = await bench.engine.tree.load(TreeView.CONVERSATION)
         leaves = await bench.engine.tree.open(conversation.ref)
         assert [leaf.turns for leaf in leaves] == [(TurnId(2 * i + 1), TurnId(2 * i + 2)) for i in range(10)]
-        for view in (TreeView.MONTH, TreeView.YEAR):
-            tops = await bench.engine.tree.load(view)
-            assert sum(top.leaves for top in tops) == 10
-            assert sum([len(await bench.engine.tree.open(top.ref)) for top in tops]) == 10
+        months = await bench.engine.tree.load(TreeView.MONTH)
+        (year,) = await bench.engine.tree.load(TreeView.YEAR)
+        assert await bench.engine.tree.open(year.ref) == months
+        assert [len(await bench.engine.tree.open(month.ref)) for month in months] == [year.leaves] == [10]
+        with pytest.raises(NotFoundError):
+            await bench.engine.tree.open("month:soon")
 
     run(tmp_path, story)
 
