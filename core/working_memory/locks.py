@@ -13,6 +13,7 @@ from core.text.keys import is_duplicate, item_key, read_key
 from core.working_memory.bodies import read_body, remove_items
 from core.working_memory.guards.corrections import differs_in_one_value
 from core.working_memory.operations import KEEP, Append, Operation, Update
+from core.working_memory.parked import ParkReason
 
 LEAST_SHARED = 0.6  # of the words of two lines that speak of the same thing; chosen on the tests' examples
 LEAST_WORDS = 2  # shared; one word is no topic
@@ -34,14 +35,16 @@ def hold_proposals(
 ) -> tuple[Operation, tuple[str, ...]]:
     """Return the operation without what would replace a locked line, and those texts.
 
-    What the section says already is no proposal.
+    What the section says already is no proposal. A locked line that is one of a series (`room 4`, `room 5`) has
+    no proposals either: a new member of the series does not replace it.
     """
     if not locked or not isinstance(operation, Update | Append):
         return operation, ()
     known = {item_key(text) for text in old_items}
+    single = [line for line in locked if not any(would_replace(line, other) for other in old_items)]
 
     def is_held(text: str) -> bool:
-        return item_key(text) not in known and any(would_replace(line, text) for line in locked)
+        return item_key(text) not in known and any(would_replace(line, text) for line in single)
 
     if isinstance(operation, Append):
         held = tuple(text for text in operation.items if is_held(text))
@@ -58,7 +61,7 @@ def find_wanted(section: Section, locked: Iterable[str], parked: Iterable[Parked
     """Return for each locked line what waits to take its place; a title is one line, so all titles do."""
     wanted: dict[str, list[ParkedLine]] = {}
     lines = list(locked)
-    for waiting in parked:
+    for waiting in (line for line in parked if line.reason == ParkReason.NOT_APPLIED):
         for line in lines:
             if section is Section.TITLE or would_replace(line, waiting.text):
                 wanted.setdefault(line, []).append(waiting)

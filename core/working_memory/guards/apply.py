@@ -53,7 +53,7 @@ def apply_guard(
     """Return what becomes of a section; text that could not be applied is parked."""
     waiting = tuple(parked)
     operation, wanted = reading.operation, tuple[str, ...]()
-    if section is not Section.TITLE:  # its guard keeps a locked one itself
+    if section not in (Section.TITLE, Section.ERRORS):  # a title's guard keeps it; a ledger's entries replace nothing
         operation, wanted = hold_proposals(operation, item_texts(old), context.locked)
     outcome = _guard(section, replace(reading, operation=operation), old, waiting, context)
     if outcome.body != old:

@@ -9,6 +9,7 @@ from core.working_memory.bodies import item_texts
 from core.working_memory.locks import find_wanted, would_replace
 from core.working_memory.marks import RESTORED, strip_tag
 from core.working_memory.merge import merge
+from core.working_memory.parked import ParkReason
 from tests.core.working_memory.strategies import STATEMENTS, updates
 
 FACTS, ISSUES, TITLE, STATE = Section.FACTS, Section.ISSUES, Section.TITLE, Section.STATE
@@ -46,6 +47,12 @@ def test_appended_contradiction_of_a_locked_line_waits_too():
     assert [line.text for line in result.parked[FACTS]] == ["deploy on Fridays"]
 
 
+def test_next_of_a_series_does_not_replace_a_locked_one():
+    text = document(FACTS=["room 4 is free", "room 5 is free"])
+    result = merge_locked(text, {FACTS: {"op": "APPEND", "items": ["room 6 is free"]}}, FACTS, "room 4 is free")
+    assert "room 6 is free" in item_texts(result.document.bodies[FACTS])
+
+
 def test_without_the_lock_the_new_line_enters():
     text = document(FACTS=["never deploy on Fridays"])
     result = merge(text, {FACTS: {"op": "APPEND", "items": ["deploy on Fridays"]}})
@@ -68,7 +75,11 @@ def test_every_title_that_waits_wants_the_place_of_a_locked_title():
 
 
 def test_what_waits_for_other_reasons_is_no_proposal():
-    parked = [ParkedLine(text="Kyoto hotel", reason="x"), ParkedLine(text="port is 6432", reason="x")]
+    parked = [
+        ParkedLine(text="Kyoto hotel", reason=ParkReason.NOT_APPLIED),
+        ParkedLine(text="port is 7432", reason=ParkReason.CAP),
+        ParkedLine(text="port is 6432", reason=ParkReason.NOT_APPLIED),
+    ]
     wanted = find_wanted(FACTS, ["port is 5432"], parked)
     assert {line: [p.text for p in waiting] for line, waiting in wanted.items()} == {"port is 5432": ["port is 6432"]}
 
