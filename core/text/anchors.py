@@ -9,9 +9,9 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from functools import cache, cached_property, lru_cache
 
+from core.text.anchor_records import Anchor, Anchors, Kind
 from core.text.dates import DateKind, Moment, find_moments, matches_date
 from core.text.identifiers import find_identifiers, find_names
 from core.text.keys import KeyIndex
@@ -39,61 +39,12 @@ __all__ = [
 ]
 
 
-class Kind(Enum):
-    """What an anchor is."""
-
-    DATE = "date"
-    PARTIAL_DATE = "partial date"
-    AMBIGUOUS_DATE = "ambiguous date"
-    TIME = "time"
-    NUMBER = "number"
-    IDENTIFIER = "identifier"  # versions too
-    REFERENCE = "reference"
-    NAME = "name"
-    DECISION = "decision word"
-    TERM = "CJK term"
-
-
-_SOFT = frozenset([Kind.DECISION, Kind.TERM])
 _DATES = {
     Kind.DATE: DateKind.DATE,
     Kind.PARTIAL_DATE: DateKind.PARTIAL,
     Kind.AMBIGUOUS_DATE: DateKind.AMBIGUOUS,
     Kind.TIME: DateKind.TIME,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """One anchor in canonical form; numbers keep value and unit apart."""
-
-    kind: Kind
-    text: str
-    value: str = ""
-    unit: str = ""
-
-    @property
-    def is_hard(self) -> bool:
-        return self.kind not in _SOFT
-
-
-@dataclass(frozen=True, slots=True)
-class Anchors:
-    """The anchors of a text in its order, each once."""
-
-    all: tuple[Anchor, ...]
-
-    @property
-    def hard(self) -> tuple[Anchor, ...]:
-        return tuple(anchor for anchor in self.all if anchor.is_hard)
-
-    @property
-    def soft(self) -> tuple[Anchor, ...]:
-        return tuple(anchor for anchor in self.all if not anchor.is_hard)
-
-    @property
-    def canonical(self) -> tuple[str, ...]:
-        return tuple(anchor.text for anchor in self.all)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
