@@ -115,7 +115,8 @@ class ExamsService:
             if rested < REST_LOOKS:
                 continue
             try:
-                if await self.load() is None:
+                result = await self.load()
+                if result is None or not result.complete:  # the machine may have been busy the other time
                     await self.take()
             except CoreError as error:
                 log.warning("the memory exam ended early: %s", error)
