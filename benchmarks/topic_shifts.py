@@ -11,6 +11,7 @@ from core.archivist.topic_shift import Look, Scorer, Spoken, read_features
 
 Rows = NDArray[np.float64]
 RIDGE = 1e-3
+KEPT_BY_FIRST = 0.97  # of what the second look cuts, the first must hold back
 SAME = 1e-3  # a feature that differs less is the same everywhere
 
 
@@ -122,3 +123,9 @@ def fit_scorer(
         if np.abs(step).max() < 1e-7:
             break
     return Fit(means=means, deviations=deviations, weights=found)
+
+
+def choose_hold(first: Fit, first_rows: Rows, second_cuts: NDArray[np.bool_]) -> float:
+    """Return the first look's threshold: low enough that nearly all the second look cuts is held back."""
+    rated = np.sort(first.rate(first_rows)[second_cuts])
+    return float(rated[int((1 - KEPT_BY_FIRST) * len(rated))])

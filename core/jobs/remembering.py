@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.archivist.boundaries import BoundaryRules
+from core.archivist.topic_shift import Spoken
 from core.jobs import segmentation
 from core.jobs.segmentation import Arrival, Plan
 from core.model import Role, Section, SessionId, TurnId
@@ -48,6 +49,7 @@ class Situation:
     version: Version | None
     pending: tuple[PendingLine, ...]
     standing: Standing
+    spoken: tuple[tuple[TurnId, Spoken], ...] = ()  # the user's last messages with vectors, oldest first
 
     def text_of(self, role: Role) -> str:
         return next((row.content for row in self.rows if row.role is role), "")
@@ -89,6 +91,7 @@ def notice(situation: Situation, vectors: Vectors | None, rules: BoundaryRules, 
         model=vectors.signature if vectors else None,
         recent_texts=situation.recent_texts,
         language=language,
+        spoken=situation.spoken,
     )
     known = gather_known(
         situation.version, situation.pending, recent_user_texts=situation.recent_user_texts, language=language

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 from core.archivist.boundaries import BoundaryRules, NewTurn, OpenSegment, find_boundary
 from core.archivist.drift import confirm_drift, pack_vector, update_centroid
+from core.archivist.markers import is_acknowledgement
 from core.archivist.summaries import summarise
+from core.archivist.topic_shift import NEAR, Look, Scorers, Spoken, find_scorers, leaves_topic
 from core.archivist.topics import name_topic
 from core.model import BoundaryReason, SegmentId, SessionId, TurnId
 from core.storage import episodic, segments
 from core.storage.database import Connection
-from core.storage.segments import Centroid, SegmentRow, Times
+from core.storage.segments import Centroid, Held, SegmentRow, Times
 
 MIN_TURNS = 2  # before a drift counts: one message (often a greeting) is no topic to drift from
 
@@ -33,6 +35,7 @@ class Arrival:
     model: str | None
     recent_texts: tuple[str, ...]
     language: str
+    spoken: tuple[tuple[TurnId, Spoken], ...] = ()  # the user's last messages with vectors, oldest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +55,13 @@ def plan(segment: SegmentRow | None, arrival: Arrival, rules: BoundaryRules, *, 
     own = Centroid(vector=arrival.vector, count=int(arrival.vector is not None), model=arrival.model)
     if segment is None:
         return Plan(held_stands=None, released=None, reason=None, held=False, similarity=None, centroid=own)
-    stands, released, current, turn_count = None, None, segment.centroid, segment.turn_count
+    stands, released, current, first_turn = None, None, segment.centroid, segment.first_turn
+    turn_count = segment.turn_count
     if segment.held is not None:
-        stands = not _breaks_off(segment, arrival, rules) and confirm_drift(
-            segment.held.vector, arrival.vector, segment.centroid.vector, segment.centroid.model
-        )
+        stands = not _breaks_off(segment, arrival, rules) and _drifted_for_good(segment, segment.held, arrival, rules)
         if stands:
             current = Centroid(vector=segment.held.vector, count=1, model=segment.centroid.model)
-            turn_count = 1
+            turn_count, first_turn = 1, segment.held.turn
         else:
             current = released = fold(segment.centroid, segment.held.vector, segment.centroid.model)
     boundary = find_boundary(
@@ -75,6 +77,8 @@ def plan(segment: SegmentRow | None, arrival: Arrival, rules: BoundaryRules, *, 
         rules,
     )
     reason = boundary.reason
+    if reason in (None, BoundaryReason.DRIFT) and confirm and boundary.similarity is not None:
+        reason = _look_first(reason, arrival, current, turn_count, first_turn, rules)
     if reason is BoundaryReason.DRIFT and turn_count < MIN_TURNS:
         reason = None
     held = confirm and reason is BoundaryReason.DRIFT
@@ -88,6 +92,58 @@ def plan(segment: SegmentRow | None, arrival: Arrival, rules: BoundaryRules, *, 
         similarity=boundary.similarity,
         centroid=own if opens else joins,
     )
+
+
+def _look_first(
+    reason: BoundaryReason | None,
+    arrival: Arrival,
+    current: Centroid,
+    turn_count: int,
+    first_turn: TurnId,
+    rules: BoundaryRules,
+) -> BoundaryReason | None:
+    """Say whether a message seems to drift, by the scorer of its embedding model where there is one."""
+    scorers = _choose_scorers(arrival.model, rules)
+    if scorers is None or is_acknowledgement(arrival.text):
+        return reason
+    look = Look(
+        before=_said_before(arrival, first_turn, arrival.turn),
+        centroid=current.vector,
+        count=turn_count,
+        message=Spoken(text=arrival.text, vector=arrival.vector),
+    )
+    found = leaves_topic(look, scorers.first, arrival.model)
+    if found is None:
+        return reason
+    return BoundaryReason.DRIFT if found else None
+
+
+def _drifted_for_good(segment: SegmentRow, held: Held, arrival: Arrival, rules: BoundaryRules) -> bool:
+    """Say whether a held turn opens a segment, now that the next message is there."""
+    scorers = _choose_scorers(segment.centroid.model, rules)
+    texts = {turn: spoken.text for turn, spoken in arrival.spoken}
+    if scorers is not None and held.turn in texts:
+        look = Look(
+            before=_said_before(arrival, segment.first_turn, held.turn),
+            centroid=segment.centroid.vector,
+            count=segment.turn_count - 1,
+            message=Spoken(text=texts[held.turn], vector=held.vector),
+            following=Spoken(text=arrival.text, vector=arrival.vector),
+        )
+        found = leaves_topic(look, scorers.second, segment.centroid.model)
+        if found is not None:
+            return found
+    return confirm_drift(held.vector, arrival.vector, segment.centroid.vector, segment.centroid.model)
+
+
+def _choose_scorers(model: str | None, rules: BoundaryRules) -> Scorers | None:
+    """A threshold that the user chose stands above what was measured."""
+    return find_scorers(model) if rules.min_cosine is None else None
+
+
+def _said_before(arrival: Arrival, first: TurnId, end: TurnId) -> tuple[Spoken, ...]:
+    """Return the user's messages of a segment before one of its turns."""
+    return tuple(spoken for turn, spoken in arrival.spoken if first <= turn < end)[-NEAR:]
 
 
 def _breaks_off(segment: SegmentRow, arrival: Arrival, rules: BoundaryRules) -> bool:

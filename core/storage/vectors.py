@@ -99,6 +99,20 @@ def put(c: Connection, signature: int, entries: Sequence[Entry]) -> None:
     )
 
 
+def load_user_vectors(
+    c: Connection, session_id: SessionId, model: str, *, before: TurnId, limit: int
+) -> tuple[tuple[TurnId, str, bytes], ...]:
+    """Return (turn, text, vector) of a conversation's newest user messages before a turn, oldest first."""
+    rows = c.execute(
+        "SELECT e.turn, e.content, v.vector FROM episodic e"
+        " JOIN vector_items i ON i.kind = 'message' AND i.ref = CAST(e.id AS TEXT) AND i.part = 0"
+        " JOIN vectors v ON v.item = i.id AND v.signature = (SELECT id FROM signatures WHERE signature = ?)"
+        " WHERE e.session_id = ? AND e.turn < ? AND e.role = 'user' ORDER BY e.turn DESC LIMIT ?",
+        (model, session_id, before, limit),
+    )
+    return tuple(reversed([(TurnId(turn), str(text), bytes(vector)) for turn, text, vector in rows]))
+
+
 def load_missing(c: Connection, signature: int, *, limit: int, after: int = 0) -> tuple[Missing, ...]:
     """Return items behind `after` without this model's vector, oldest first; blank texts never have one."""
     rows = c.execute(
