@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.model, pytest.mark.slow]
 
 SYSTEM = ChatMessage("system", "You are a helpful assistant.")
 TALE = "The lighthouse keeper counted the ships that passed in the night. " * 12  # about 200 tokens
-LONG = TALE * 10  # seconds of reading
+LONG = TALE * 3  # seconds of reading
 
 
 def ask(conversation, *texts, priority=Priority.CHAT, **options):
