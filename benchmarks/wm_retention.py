@@ -135,6 +135,7 @@ async def replay(turns: Sequence[SaidTurn], model: ChatModel, mode: Mode, *, mos
         if sum(estimate_tokens(message.text) for message in chat.messages) < COMMIT_TOKENS:
             continue
         material = chat.material()
+        noticed = [line for line in chat.pending if line.replaces is None]
         if isinstance(model, ScriptedModel):
             model.material = material
         update = await updater.propose(material)
@@ -144,7 +145,7 @@ async def replay(turns: Sequence[SaidTurn], model: ChatModel, mode: Mode, *, mos
         count.model_lines += len(update.model_lines)
         count.dropped += len(update.dropped)
         parked = [line.text for lines in after.parked.values() for line in lines]
-        _count_losses(before.document if before else "", after.document, parked, count)
+        _count_losses(before.document if before else "", noticed, after.document, parked, count)
         _count_lies(after.document, chat, model, count)
         count.without_evidence += sum(
             not line.turns for lines in after.lines.values() for line in lines if line.state.value != "removed"
@@ -163,11 +164,11 @@ async def replay_bare(turns: Sequence[SaidTurn], model: ScriptedModel) -> Count:
             continue
         before = chat.bare
         model.material = Material(document=before, messages=tuple(chat.messages))
-        noticed = propose_without_model(chat.material())
-        chat.bare = _obey(before, model.raw(), noticed)
+        noticed = [line for line in chat.pending if line.replaces is None]
+        chat.bare = _obey(before, model.raw(), propose_without_model(chat.material()))
         chat.pending, chat.messages = [], []
         count.commits += 1
-        _count_losses(before, chat.bare, (), count)
+        _count_losses(before, noticed, chat.bare, (), count)
         _count_lies(chat.bare, chat, model, count)
     return count
 
@@ -203,12 +204,14 @@ def _inject(turns: Sequence[SaidTurn], model: ChatModel) -> Iterator[SaidTurn]:
             yield said
 
 
-def _count_losses(before: str, after: str, parked: Sequence[str], count: Count) -> None:
+def _count_losses(before: str, noticed: Sequence[PendingLine], after: str, parked: Sequence[str], count: Count) -> None:
+    """Count protected lines that were there, or waited to enter, and are neither said nor parked afterwards."""
     old, new = parse_document(before), parse_document(after)
     everything = [*(item for body in new.bodies.values() for item in extract_items(body)), *parked]
     keys = {item_key(item) for item in everything}
     for section in PROTECTED:
-        for item in extract_items(old.bodies[section]):
+        waited = [line.text for line in noticed if line.section is section]
+        for item in (*extract_items(old.bodies[section]), *waited):
             if item_key(item) in keys or (section is Section.ISSUES and is_resolved(item)):
                 continue
             if not is_covered(item, everything):
