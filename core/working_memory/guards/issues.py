@@ -6,6 +6,7 @@ list for the user.
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from core.model import ParkedLine
 from core.text.anchors import Holders, content_terms, find_anchors, is_present, polarity, prepare
@@ -65,7 +66,7 @@ def _find_open(body: str, text: str, context: Context) -> BodyItem | None:
 def _restate(content: str, old: str, parked: tuple[ParkedLine, ...]) -> Outcome:
     """Replace the list; forgotten issues come back once and are parked the second time."""
     old_items = read_body(old)
-    stays = match_issues([item.text for item in old_items], item_texts(content))
+    stays = match_issues([item.text for item in old_items], item_texts(content), old)
     restored: list[str] = []
     dropped: list[str] = []
     for item, stay in zip(old_items, stays, strict=True):
@@ -84,8 +85,11 @@ def _restate(content: str, old: str, parked: tuple[ParkedLine, ...]) -> Outcome:
     )
 
 
-def match_issues(old: Sequence[str], new: Sequence[str]) -> list[bool]:
-    """Say for each old issue whether a new one, each used once, still names it."""
+def match_issues(old: Sequence[str], new: Sequence[str], context: str = "") -> list[bool]:
+    """Say for each old issue whether a new one, each used once, still names it.
+
+    `context` is the old body: a name that starts an issue is known by the rest of it.
+    """
     stays, free = [False] * len(old), list(new)
     by_key = {item_key(item): item for item in reversed(free)}
     for i, text in enumerate(old):  # most issues are simply still there
@@ -96,7 +100,7 @@ def match_issues(old: Sequence[str], new: Sequence[str]) -> list[bool]:
     tests: tuple[tuple[Callable[[str, str], bool], Callable[[str, Sequence[str]], Sequence[str]]], ...] = (
         (_is_same, _may_be_same(old, free)),
         (_contains, _may_contain(free)),
-        (_rewords, _may_reword(free)),
+        (partial(_rewords, context=context), _may_reword(free)),
     )
     for test, find_near in tests:
         for i, text in enumerate(old):
@@ -182,10 +186,10 @@ def _is_bounded(key: str, text: str, start: int) -> bool:
     return True
 
 
-def _rewords(old: str, new: str) -> bool:
+def _rewords(old: str, new: str, context: str = "") -> bool:
     """All hard anchors and most content terms are there, with equal negations and no opposite."""
     target = prepare(new)
-    terms, hard = content_terms(old), find_anchors(old).hard
+    terms, hard = content_terms(old), find_anchors(old, context).hard
     if not (terms or hard) or not all(is_present(anchor, target) for anchor in hard):
         return False
     if count_present(terms, content_terms(new)) < LEAST_TERMS * len(terms):
