@@ -6,9 +6,10 @@ from typing import Any
 
 from core.config import apply_environment, read_learning
 from tests.vectors.adapter_archivist import ARCHIVIST_ADAPTERS
+from tests.vectors.adapter_librarian import LIBRARIAN_ADAPTERS
 from tests.vectors.adapter_profile import PROFILE_ADAPTERS
-from tests.vectors.adapter_recap import RECAP_ADAPTERS
 from tests.vectors.adapter_recall import RECALL_ADAPTERS
+from tests.vectors.adapter_recap import RECAP_ADAPTERS
 from tests.vectors.adapter_statements import STATEMENT_ADAPTERS
 from tests.vectors.adapter_text import TEXT_ADAPTERS
 from tests.vectors.adapter_tree import TREE_ADAPTERS
@@ -34,4 +35,5 @@ ADAPTERS: dict[str, Adapter] = {
     **RECAP_ADAPTERS,
     **TREE_ADAPTERS,
     **RECALL_ADAPTERS,
+    **LIBRARIAN_ADAPTERS,
 }

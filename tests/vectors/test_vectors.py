@@ -19,11 +19,7 @@ HERE = Path(__file__).parent
 FILES = ("wm.json", "archivist.json")
 MOST_DEVIATIONS = 0.03  # of a file's vectors
 
-_LIBRARIAN = "the librarian"
-NOT_YET = {  # mechanism -> what brings it
-    "librarian_prompt": _LIBRARIAN,
-    "librarian_tools": _LIBRARIAN,
-}
+NOT_YET: dict[str, str] = {}  # mechanism -> what brings it
 
 AT_LEAST: dict[str, int] = {}  # mechanism -> vectors that pass
 
