@@ -26,7 +26,7 @@ from core.working_memory.update_prompt import NAME, ask, build_update_prompt
 from core.working_memory.vetting import vet
 
 CONTEXT_TOKENS = 2048  # what the exam's prompts are built for; every model has as much
-LIMIT_S = 120.0
+LIMIT_S = 240.0  # for a busy machine; a quiet one needs about a minute
 WRITING_TOKENS = 160  # of an answer
 WRITTEN = (Section.FACTS, Section.ISSUES)
 LEAST_VALID = 0.9
