@@ -7,7 +7,6 @@ thread.
 
 import asyncio
 import logging
-import os
 import time
 import uuid
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from pathlib import Path
 
 from core.changes import Changes, Listener
 from core.config import Settings, load_settings
-from core.errors import NotFoundError
+from core.errors import DataFolderError, NotFoundError
 from core.jobs.assembly import Backroom, build_backroom
 from core.jobs.finalise import FindModel
 from core.jobs.replay import replay_transcript
@@ -30,8 +29,10 @@ from core.model import (
     SessionId,
     TurnId,
 )
+from core.owners import APP, JOB, Owner
 from core.paths import DataFolder, find_data_folder, find_resources
 from core.profile.prompting import load_known
+from core.services.activity import ActivityService
 from core.services.commits import CommitsService
 from core.services.exams import ExamsService
 from core.services.files import FilesService
@@ -75,6 +76,7 @@ class Engine:
         self._settings = settings
         self._clock = clock
         self._lock = AppLock(folder.app_lock) if exclusive else None  # jobs share the folder with an app
+        self._owner = Owner(folder.owners, APP if exclusive else JOB)
         self._listeners: list[Listener] = []
         self._database = Database(folder.database)
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="thinking")
@@ -99,6 +101,7 @@ class Engine:
             clock=clock,
             backroom=lambda: self.backroom,
         )
+        self.activity = ActivityService(ground)
         self.commits = CommitsService(ground)
         self.exams = ExamsService(ground, self._model)
         self.files = FilesService(ground)
@@ -131,7 +134,7 @@ class Engine:
                 pool=self._pool,
                 publish=self._publish,
                 clock=self._clock,
-                owner=f"{'app' if self._lock else 'job'}-{os.getpid()}",
+                owner=self._owner.name,
                 find_model=self._find_model or self.exams.find_recap_model,
                 find_updater=self.exams.find_updater,
             ),
@@ -145,6 +148,13 @@ class Engine:
         self._folder.prepare()
         if self._lock is not None:
             self._lock.acquire()
+        try:
+            self._owner.acquire()
+        except OSError as error:
+            raise DataFolderError(
+                f"Keepsake cannot write to {self._folder.owners} ({error.strerror or error}). Nothing was changed. "
+                "Give yourself write access to it, or choose another folder with --data-dir."
+            ) from error
 
     def start_model(self) -> None:
         """Start the model host; returns at once, progress comes as `Changes(model=True)`."""
@@ -163,6 +173,7 @@ class Engine:
                 await self.segments.close_open(within_s=CLOSE_SEGMENTS_WITHIN_S)
             await self._backroom.aclose()
         await self._database.aclose()
+        self._owner.release()
         self._pool.shutdown(wait=False, cancel_futures=True)
         if self._lock is not None:
             self._lock.release()

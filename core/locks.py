@@ -37,7 +37,7 @@ class OwnedLock:
         from filelock import FileLock, Timeout
 
         self._refuse_special_file()
-        lock = FileLock(self.path, mode=0o600, poll_interval=_POLL_S, on_acquired=_write_pid)
+        lock = FileLock(self.path, mode=0o600, poll_interval=_POLL_S, on_acquired=_write_pid, thread_local=False)
         try:
             lock.acquire(timeout=timeout_s)
         except Timeout:

@@ -51,6 +51,11 @@ class DataFolder:
     def app_lock(self) -> Path:
         return self.state / "app.lock"
 
+    @property
+    def owners(self) -> Path:
+        """Locks of the processes at work on this folder."""
+        return self.state / "owners"
+
     def workspace(self, name: str = "default") -> Path:
         return self.root / "workspaces" / name
 

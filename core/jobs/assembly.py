@@ -21,6 +21,7 @@ from core.jobs.turn_hook import TurnHook
 from core.jobs.vector_fill import KIND as VECTORS
 from core.jobs.vector_fill import VectorFill
 from core.jobs.worker import IDLE_S, Worker
+from core.owners import describe_owner, is_gone
 from core.paths import DataFolder
 from core.redaction import redact
 from core.sessions.budget import share_context
@@ -143,6 +144,7 @@ def build_backroom(
         commit_at_tokens=due_tokens,
         handlers=handlers,
         recover=committing.jobs.recover,
+        is_gone=lambda other: is_gone(folder.owners, other),
     )
     return Backroom(
         worker=worker,
@@ -166,4 +168,5 @@ def _load_embedder() -> Embedder:
 
 
 def _name_actor(owner: str) -> str:
-    return "Keepsake" if owner.startswith("app") else "keepsake-jobs"
+    """Who a change of a memory file is put down to: a process beside the app with its id."""
+    return "Keepsake" if owner.startswith("app") else describe_owner(owner)

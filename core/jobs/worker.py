@@ -6,18 +6,20 @@ waits until it is woken, and looks by itself now and then for what another proce
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
+from core.activity import Outcome
 from core.changes import Changes
 from core.errors import CoreError
 from core.jobs.memory_entries import MemoryKeeper, Said
 from core.jobs.runner import BUG, Handler, JobRunner, describe
 from core.jobs.turn_hook import Prepared, Remembered, Taken, TurnHook
-from core.locks import is_running
 from core.model import BoundaryReason, Role, SaidTurn, SessionId, TurnId
+from core.owners import describe_owner
 from core.sessions.commit import Committer
-from core.storage import conversations, episodic, outbox, queue, segments, turns
+from core.storage import activity, conversations, episodic, outbox, queue, segments, turns
 from core.storage.database import Connection, Database
 from core.storage.outbox import OutboxRow
 from core.storage.queue import Job
@@ -59,8 +61,12 @@ class Worker:
         commit_at_tokens: int,
         handlers: Mapping[str, Handler],
         recover: Callable[[], Awaitable[object]],
+        is_gone: Callable[[str], bool],
     ) -> None:
-        """`handlers` run job kinds that other rooms bring, in either lane; `recover` mends what crashes leave."""
+        """`handlers` run job kinds that other rooms bring, in either lane; `recover` mends what crashes leave.
+
+        `is_gone` says of an owner whether its process ended.
+        """
         self._database = database
         self._hook = hook
         self._committer = committer
@@ -72,6 +78,9 @@ class Worker:
         self._quick_lane, self._slow_lane = _Lane(), _Lane()
         self._tasks: tuple[asyncio.Task[None], ...] = ()
         self._recover = recover
+        self._is_gone = is_gone
+        self._looked_at_s = float("-inf")  # when owners were looked at last
+        self._steps_done: Counter[str] = Counter()  # since the log was written last
         self._took_over = False
         self._draining = asyncio.Lock()
         make_runner = partial(JobRunner, database, report=self._report, clock=clock, owner=owner)
@@ -91,6 +100,10 @@ class Worker:
             loop.create_task(self._run(self.drain, self._quick_lane, self._slow_lane)),
             loop.create_task(self._run(self._run_slow_jobs, self._slow_lane, self._quick_lane)),
         )
+
+    def leave(self, kinds: frozenset[str]) -> None:
+        """Leave slow jobs of some kinds to another process."""
+        self._slow.leave(kinds)
 
     def wake(self) -> None:
         """Say that there is work."""
@@ -153,9 +166,9 @@ class Worker:
             return await self._drain()
 
     async def _drain(self) -> bool:
+        # a turn that a killed process has leased must not be overtaken by the turns after it
+        await self._take_over()
         if not self._took_over:
-            # a turn that a killed process has leased must not be overtaken by the turns after it
-            await self._database.write(_release_leases)
             await self._recover()
             await self._hook.sweep_twins()
             self._took_over = True
@@ -168,8 +181,30 @@ class Worker:
             if row is not None:
                 await self._take_step(row)
             elif not waiting and not await self._quick.run_one():
+                await self._log_steps()
                 return did
             did = True
+
+    async def _take_over(self) -> None:
+        """End the leases of processes that no longer live; their work goes on here or elsewhere."""
+        now_s = asyncio.get_running_loop().time()
+        if now_s - self._looked_at_s < LOOK_EVERY_S:
+            return
+        self._looked_at_s = now_s
+        owners = await self._database.read(lambda c: {*queue.list_owners(c), *outbox.list_owners(c)})
+        gone = [owner for owner in owners if owner != self._owner and self._is_gone(owner)]
+        if gone:
+            await self._database.write(partial(_release_leases, gone, self._clock()))
+            self._slow_lane.rouse()
+            self._publish(Changes(status=True))
+
+    async def _log_steps(self) -> None:
+        """Note what was done for turns since the last time: one entry a step, however many turns."""
+        done, self._steps_done = self._steps_done, Counter()
+        if done:
+            await self._database.write(
+                lambda c: activity.log_steps(c, done, self._owner, at=self._clock()), repeatable=True
+            )
 
     async def take(self, session_id: SessionId, said: Sequence[SaidTurn], *, stop: asyncio.Event) -> list[Taken]:
         """Do all that the chat does after a turn for finished turns of a transcript; `stop` ends it between two.
@@ -282,6 +317,7 @@ class Worker:
             log.exception("step %s of turn %s failed", row.step, row.turn)
             await self._postpone(row, "A background step failed; it is tried again. The log has the details.")
         else:
+            self._steps_done[row.step] += 1
             self._report(row.step, "")
 
     async def _postpone(self, row: OutboxRow, error: str) -> None:
@@ -335,12 +371,9 @@ class Worker:
             self._publish(Changes(status=True))
 
 
-def _release_leases(c: Connection) -> None:
-    """End the leases of processes that no longer run."""
-    outbox.release(c, _is_gone)
-    queue.release(c, _is_gone)
-
-
-def _is_gone(owner: str) -> bool:
-    pid = owner.rpartition("-")[2]
-    return pid.isdigit() and not is_running(int(pid))
+def _release_leases(gone: Sequence[str], at: float, c: Connection) -> None:
+    """Free what processes that ended had leased, and note it."""
+    for owner in gone:
+        outbox.release(c, owner)
+        for job in queue.release(c, owner, note=f"{describe_owner(owner)} ended before it was done."):
+            activity.log_end(c, job, Outcome.TAKEN_OVER, owner, at=at, took_s=0.0)

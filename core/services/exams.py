@@ -59,6 +59,15 @@ class ExamsService:
             self._looked = True
         return self._known
 
+    async def find_helper(self) -> Path | None:
+        """Return the model that may be asked about memory, loaded or not; None where none may."""
+        wanted = self._ground.settings.models.memory_update
+        if wanted == "off":
+            return None
+        result = await self.load() if wanted == "auto" else None
+        fit = wanted != "auto" or (result is not None and result.verdict in ("write", "select"))
+        return await self._find_file() if fit else None
+
     async def take(self, progress: Callable[[str], None] | None = None) -> ExamResult:
         """Let the chat model take the exam now; raises `ModelError` where there is none or it stops."""
         from core.working_memory.exam import Exam  # jsonschema comes with it

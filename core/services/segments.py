@@ -164,13 +164,18 @@ class SegmentsService:
                 closed += await self._close(row)
         return closed
 
-    async def close_open(self, *, within_s: float) -> None:
-        """Close every open segment, as the program's end does; their work is done after the next start."""
-        until = self._ground.clock() + within_s
-        for row in await self._ground.database.read(lambda c: segments.find_idle(c, before=float("inf"))):
-            if self._ground.clock() > until:
-                return  # the start-up sweep closes the rest
-            await self._close(row)
+    async def close_open(self, *, within_s: float, rested_s: float | None = None) -> int:
+        """Close open segments, as the program's end does, all or those that rested; returns how many.
+
+        What is not closed in time is closed by the next start.
+        """
+        now, closed = self._ground.clock(), 0
+        before = float("inf") if rested_s is None else now - rested_s
+        for row in await self._ground.database.read(lambda c: segments.find_idle(c, before=before)):
+            if self._ground.clock() > now + within_s:
+                break
+            closed += await self._close(row)
+        return closed
 
     async def _close(self, row: SegmentRow) -> bool:
         """Close one segment; the commit it makes due is queued with it."""

@@ -5,7 +5,7 @@ step, so each step is done at least once, in turn order within a conversation, a
 exactly once.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.model import SessionId, TurnId
@@ -80,13 +80,14 @@ def release_turns(c: Connection, turns: Sequence[TurnId], owner: str) -> None:
     )
 
 
-def release(c: Connection, is_gone: Callable[[str], bool]) -> None:
-    """End the leases of owners that are gone: what they left can go on at once."""
-    owners = [owner for (owner,) in c.execute("SELECT DISTINCT owner FROM outbox WHERE owner IS NOT NULL")]
-    c.executemany(
-        "UPDATE outbox SET owner = NULL, lease_until = 0 WHERE owner = ?",
-        [(owner,) for owner in owners if is_gone(owner)],
-    )
+def list_owners(c: Connection) -> tuple[str, ...]:
+    """Return who leases steps."""
+    return tuple(owner for (owner,) in c.execute("SELECT DISTINCT owner FROM outbox WHERE owner IS NOT NULL"))
+
+
+def release(c: Connection, owner: str) -> None:
+    """End the leases of an owner that is gone: what it left can go on at once."""
+    c.execute("UPDATE outbox SET owner = NULL, lease_until = 0 WHERE owner = ?", (owner,))
 
 
 def finish(c: Connection, turn: TurnId, step: str) -> bool:

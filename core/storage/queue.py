@@ -1,8 +1,9 @@
 """The durable job queue: rows with a lease, so that app and jobs share the work."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Literal
 
 from core.model import SessionId, TurnId
@@ -31,6 +32,7 @@ class Job:
     created_at: float = 0.0  # s
     waits: int = 0  # how often it was put off because its time had not come
     lane: Lane = "quick"
+    owner: str = ""  # who leases it
 
 
 def add_job(
@@ -84,15 +86,15 @@ def claim_job(
     """Lease the oldest job of a lane that is due, of `kinds` if given, commits only with `commits`."""
     wanted = json.dumps(kinds) if kinds is not None else None
     rows = c.execute(
-        "UPDATE jobs SET owner = ?, lease_until = ?, attempts = attempts + 1 WHERE id = ("
+        "UPDATE jobs SET owner = ?, lease_until = ?, started_at = ?, attempts = attempts + 1 WHERE id = ("
         "  SELECT id FROM jobs j WHERE lane = ? AND next_try_at <= ? AND (lease_until <= ? OR owner = ?)"
         "  AND attempts < ? AND (? OR kind <> ?) AND (? IS NULL OR kind IN (SELECT value FROM json_each(?)))"
         "  AND (lane = 'slow' OR NOT EXISTS (SELECT 1 FROM jobs e WHERE e.session_id = j.session_id"
         "    AND e.lane = j.lane AND e.id < j.id AND e.attempts < ?))"
         "  ORDER BY id LIMIT 1)"
-        " RETURNING id, key, kind, session_id, payload_json, attempts, created_at, waits, lane",
+        " RETURNING id, key, kind, session_id, payload_json, attempts, created_at, waits, lane, owner",
         (
-            *(owner, now + LEASE_S, lane, now, now, owner),
+            *(owner, now + LEASE_S, now, lane, now, now, owner),
             *(MAX_ATTEMPTS, commits, COMMIT, wanted, wanted, MAX_ATTEMPTS),
         ),
     )
@@ -102,10 +104,10 @@ def claim_job(
 def claim_by_key(c: Connection, owner: str, key: str, *, now: float) -> Job | None:
     """Lease a job that is waited for, due or not; None if it is gone or another process has it."""
     rows = c.execute(
-        "UPDATE jobs SET owner = ?, lease_until = ?, attempts = attempts + 1 WHERE key = ?"
+        "UPDATE jobs SET owner = ?, lease_until = ?, started_at = ?, attempts = attempts + 1 WHERE key = ?"
         " AND (lease_until <= ? OR owner = ?)"
-        " RETURNING id, key, kind, session_id, payload_json, attempts, created_at, waits, lane",
-        (owner, now + LEASE_S, key, now, owner),
+        " RETURNING id, key, kind, session_id, payload_json, attempts, created_at, waits, lane, owner",
+        (owner, now + LEASE_S, now, key, now, owner),
     )
     return next(map(_read_job, rows), None)
 
@@ -132,13 +134,35 @@ def renew_lease(c: Connection, job: Job, owner: str, *, now: float) -> None:
     c.execute("UPDATE jobs SET lease_until = ? WHERE id = ? AND owner = ?", (now + LEASE_S, job.id, owner))
 
 
-def release(c: Connection, is_gone: Callable[[str], bool]) -> None:
-    """End the leases of owners that are gone: their jobs can be taken at once."""
-    owners = [owner for (owner,) in c.execute("SELECT DISTINCT owner FROM jobs WHERE owner IS NOT NULL")]
-    c.executemany(
-        "UPDATE jobs SET owner = NULL, lease_until = 0 WHERE owner = ?",
-        [(owner,) for owner in owners if is_gone(owner)],
+def list_owners(c: Connection) -> tuple[str, ...]:
+    """Return who leases jobs."""
+    return tuple(owner for (owner,) in c.execute("SELECT DISTINCT owner FROM jobs WHERE owner IS NOT NULL"))
+
+
+def release(c: Connection, owner: str, *, note: str) -> tuple[Job, ...]:
+    """End the leases of an owner that is gone: its jobs, which are returned, can be taken at once."""
+    rows = c.execute(
+        "UPDATE jobs SET owner = NULL, lease_until = 0, error = ? WHERE owner = ?"
+        " RETURNING id, key, kind, session_id, payload_json, attempts, created_at, waits, lane, owner",
+        (note, owner),
     )
+    return tuple(map(_read_job, rows))
+
+
+class Hold(Enum):
+    """Whether a job is still its holder's."""
+
+    HELD = 0
+    LOST = 1  # its lease ran out and another process has it
+    GONE = 2  # it was done, or dropped
+
+
+def check_hold(c: Connection, job: Job) -> Hold:
+    """Say whether a job that was claimed is still its owner's."""
+    row = c.execute("SELECT owner FROM jobs WHERE id = ? AND key = ?", (job.id, job.key)).fetchone()
+    if row is None:
+        return Hold.GONE
+    return Hold.HELD if (row[0] or "") == job.owner else Hold.LOST
 
 
 def finish_job(c: Connection, job: Job) -> None:
@@ -150,8 +174,9 @@ def postpone_job(c: Connection, job: Job, *, error: str, now: float) -> None:
     """Give a failed job back with a back-off; after the last attempt it stays, listed as failed."""
     wait_s = BACKOFF_S[min(job.attempts, len(BACKOFF_S)) - 1]
     c.execute(
-        "UPDATE jobs SET owner = NULL, lease_until = 0, next_try_at = ?, error = ? WHERE id = ? AND key = ?",
-        (now + wait_s, error, job.id, job.key),
+        "UPDATE jobs SET owner = NULL, lease_until = 0, next_try_at = ?, error = ?"
+        " WHERE id = ? AND key = ? AND owner = ?",
+        (now + wait_s, error, job.id, job.key, job.owner),
     )
 
 
@@ -159,8 +184,8 @@ def put_off(c: Connection, job: Job, *, until: float, note: str = "") -> None:
     """Give a job back whose time has not come; it counts as no attempt."""
     c.execute(
         "UPDATE jobs SET owner = NULL, lease_until = 0, attempts = max(attempts - 1, 0), waits = waits + 1,"
-        " next_try_at = ?, error = nullif(?, '') WHERE id = ? AND key = ?",
-        (until, note, job.id, job.key),
+        " next_try_at = ?, error = nullif(?, '') WHERE id = ? AND key = ? AND owner = ?",
+        (until, note, job.id, job.key, job.owner),
     )
 
 
@@ -169,11 +194,32 @@ def retry_failed(c: Connection) -> int:
     return len(
         list(
             c.execute(
-                "UPDATE jobs SET attempts = 0, next_try_at = 0 WHERE attempts >= ? RETURNING id",
+                "UPDATE jobs SET attempts = 0, next_try_at = 0 WHERE attempts >= ? AND owner IS NULL RETURNING id",
                 (MAX_ATTEMPTS,),
             )
         )
     )
+
+
+def retry(c: Connection, job_id: int) -> bool:
+    """Let one job run now, failed or waiting for its next try; False if it is gone or runs."""
+    return bool(
+        list(
+            c.execute(
+                "UPDATE jobs SET attempts = 0, next_try_at = 0 WHERE id = ? AND owner IS NULL RETURNING id", (job_id,)
+            )
+        )
+    )
+
+
+def retry_all(c: Connection) -> int:
+    """Let every job that failed or waits for its next try run now; returns how many."""
+    rows = c.execute(
+        "UPDATE jobs SET attempts = 0, next_try_at = 0 WHERE owner IS NULL AND (attempts >= ? OR error IS NOT NULL)"
+        " RETURNING id",
+        (MAX_ATTEMPTS,),
+    )
+    return len(list(rows))
 
 
 def count_jobs(c: Connection, session_id: SessionId | None = None) -> tuple[int, int]:
@@ -193,7 +239,7 @@ def load_errors(c: Connection) -> tuple[str, ...]:
 
 
 def _read_job(row: Row) -> Job:
-    job_id, key, kind, session_id, payload, attempts, created_at, waits, lane = row
+    job_id, key, kind, session_id, payload, attempts, created_at, waits, lane, owner = row
     return Job(
         id=job_id,
         key=key,
@@ -204,4 +250,5 @@ def _read_job(row: Row) -> Job:
         created_at=created_at,
         waits=waits,
         lane=lane,
+        owner=owner or "",
     )

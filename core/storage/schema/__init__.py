@@ -1,6 +1,7 @@
 """The schema's steps, a module each, in order. A step is never edited once it has shipped; a change is a new one."""
 
 from core.storage.schema import (
+    activity,
     archive_stages,
     event_vectors,
     first_light,
@@ -25,4 +26,5 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("profile", profile.SQL),
     ("lessons", lessons.SQL),
     ("event vectors", event_vectors.SQL),
+    ("activity", activity.SQL),
 )

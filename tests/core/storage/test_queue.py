@@ -61,7 +61,7 @@ def test_what_a_dead_owner_left_goes_on_at_once(write, chat):
     add(write, "1", number=1)
     add(write, "2", "other", number=2)
     assert [claim(write, owner).payload["number"] for owner in ("dead", "alive")] == [1, 2]
-    write(lambda c: queue.release(c, lambda owner: owner == "dead"))
+    write(lambda c: queue.release(c, "dead", note="It ended."))
     assert claim(write, "heir").payload == {"number": 1}
     assert claim(write, "heir's child") is None
 
