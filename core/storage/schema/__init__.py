@@ -10,6 +10,7 @@ from core.storage.schema import (
     live_messages,
     memory_edits,
     profile,
+    prompts,
     retrieval,
     segment_life,
 )
@@ -27,4 +28,5 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("lessons", lessons.SQL),
     ("event vectors", event_vectors.SQL),
     ("activity", activity.SQL),
+    ("prompts", prompts.SQL),
 )
