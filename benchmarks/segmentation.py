@@ -2,12 +2,12 @@
 
     python -m benchmarks.segmentation [--data DIR] [--dialogues N] [--json]
 
-Sets: DialSeg711 and TIAGE (`dialseg/*.json`), at most N dialogues of each; every utterance is taken as a
-user's message. A set's train part calibrates (its first third where none is marked), the rest is scored. `<set>_score`, `_f1`, `_pk`, `_wd`: the
-product's boundary checks with one turn of delay, the scorer of topic shifts fitted to that part (from the
-shipped weights as its start); `_shipped_…`: the same with weights and thresholds as they ship (made from TIAGE's
-train part and MemoryBank, never from DialSeg711); TIAGE's train part is left out of what is scored.
-Floor of all: drift at once below a fixed cosine, the best one on that part, with our embedder.
+Sets: DialSeg711 and TIAGE (`dialseg/*.json`), at most N dialogues of each; every utterance is taken as a user's
+message. A set's train part calibrates (its first third where none is marked), the rest is scored. `<set>_score`,
+`_f1`, `_pk`, `_wd`: the product's boundary checks with one turn of delay, the scorer of topic shifts fitted to that
+part (the shipped weights are its start); `_shipped_…`: the same with weights and thresholds as they ship (made from
+TIAGE's train part and MemoryBank, never from DialSeg711). Floor of all: drift at once below a fixed cosine, the best
+one on that part, with our embedder.
 
 Metrics are SuperDialseg's: window max(2, n / segments / 2), F1 a dialogue, score = F1/2 +
 (1 - Pk)/4 + (1 - WD)/4. Pk and WD: lower is better.
