@@ -84,7 +84,8 @@ def find_missing(old_references: Iterable[str], text: str) -> tuple[str, ...]:
     Three or more of one folder count as named by the folder's own path or address.
     """
     named = [_slashes(reference) for reference in find_paths(text)]
-    missing = [old for old in old_references if not any(_same_or_longer(_slashes(old), new) for new in named)]
+    covered = {ending for new in named for ending in _endings(new)}
+    missing = [old for old in old_references if _slashes(old) not in covered]
     folders: dict[str, list[str]] = defaultdict(list)
     for old in missing:
         folder = _slashes(old).rstrip("/").rpartition("/")[0]
@@ -99,6 +100,16 @@ def _names_folder(folder: str, named: list[str], text: str) -> bool:
     # "core/store" alone is no path by the rules, but it does name the folder.
     pattern = rf"(?<![\w./]){re.escape(folder)}(?![\w/.-]*[\w-])"
     return "/" in folder and re.search(pattern, _slashes(text)) is not None
+
+
+def _endings(new: str) -> Iterator[str]:
+    """Yield all that a reference covers (`_same_or_longer`): itself and its ends from each slash on."""
+    yield new
+    place = new.find("/")
+    while place >= 0:
+        yield new[place:]
+        yield new[place + 1 :]
+        place = new.find("/", place + 1)
 
 
 def _same_or_longer(old: str, new: str) -> bool:
