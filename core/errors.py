@@ -41,6 +41,10 @@ class ModelFileError(ModelError):
     """A model file is missing, damaged or of an unknown kind."""
 
 
+class DownloadError(CoreError):
+    """A model was not downloaded; the text says what came and is kept."""
+
+
 class ReplyStoppedError(CoreError):
     """The user stopped a reply. What had arrived is kept."""
 
