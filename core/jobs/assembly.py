@@ -12,9 +12,11 @@ from core.embedding.port import Embedder
 from core.jobs.committing import Committing, build_committing
 from core.jobs.embedder_slot import EmbedderSlot
 from core.jobs.extraction import EXTRACT, Extractor
-from core.jobs.finalise import LESSONS, FindModel, find_no_model
+from core.jobs.finalise import LESSONS, LIBRARIAN, FindModel, find_no_model
 from core.jobs.finishing import Finishing, build_finishing
 from core.jobs.lessons import LessonKeeper
+from core.jobs.librarian import Librarian
+from core.jobs.librarian_tools import Toolbox
 from core.jobs.memory_entries import MemoryKeeper
 from core.jobs.runner import Handler
 from core.jobs.turn_hook import TurnHook
@@ -40,6 +42,7 @@ class Backroom:
     extractor: Extractor
     hook: TurnHook
     keeper: MemoryKeeper
+    librarian: Librarian
     embedder: EmbedderSlot
     files: ThreadPoolExecutor
     archives: ThreadPoolExecutor
@@ -51,7 +54,8 @@ class Backroom:
     @property
     def problems(self) -> tuple[str, ...]:
         """What does not work, one sentence each."""
-        found = [self.embedder.problem, self.committing.jobs.problem, *self.worker.problems.values()]
+        parts = (self.embedder.problem, self.committing.jobs.problem, self.librarian.problem)
+        found = [*parts, *self.worker.problems.values()]
         return tuple(dict.fromkeys(text for text in found if text))
 
     async def sweep(self, *, now: float) -> None:
@@ -123,12 +127,22 @@ def build_backroom(
         publish=publish,
         clock=clock,
     )
+    librarian = Librarian(
+        database,
+        keeper,
+        tools=Toolbox(database, keeper).functions,
+        learning=settings.learning,
+        find_model=find_model,
+        publish=publish,
+        clock=clock,
+    )
     # job kind -> handler; each room that brings one adds it here
     handlers: dict[str, Handler] = {
         **committing.handlers,
         **finishing.handlers,
         LESSONS: LessonKeeper(database, keeper, publish=publish, clock=clock).run,
         EXTRACT: extractor.extract_segment,
+        LIBRARIAN: librarian.run,
     }
     vector_fill = VectorFill(database, embedder, clock=clock)
     handlers[VECTORS] = vector_fill.handle
@@ -152,6 +166,7 @@ def build_backroom(
         extractor=extractor,
         hook=hook,
         keeper=keeper,
+        librarian=librarian,
         embedder=embedder,
         files=files,
         archives=archives,

@@ -107,6 +107,12 @@ class Finaliser:
             queued += await self._database.write(lambda c: self.queue_due(c, trigger))
         return queued
 
+    def queue_learners(self, c: Connection, stretch: Stretch) -> None:
+        """Queue what a usable recap lets be learnt; nothing where the steps wait already."""
+        for kind in (GOALS, LIBRARIAN):
+            if kind in self._steps:
+                recaps.add_step(c, kind, stretch, at=self._clock())
+
     def queue_due(self, c: Connection, trigger: Trigger) -> int:
         """Queue the recaps whose turn it is; returns how many."""
         chosen = self._choose(c, trigger)

@@ -52,6 +52,7 @@ def build_finishing(
         learning=learning,
         find_model=find_model,
         queue_due=finaliser.queue_due,
+        queue_learners=finaliser.queue_learners,
         pool=pool,
         publish=publish,
         clock=clock,

@@ -94,6 +94,15 @@ class MemoryKeeper:
             lock_wait_s=float(learning.lock_wait_seconds),
         )
 
+    @property
+    def actor(self) -> str:
+        """Who this process's changes are put down to."""
+        return self._actor
+
+    async def use(self, work: Callable[[MemoryFileWriter], T]) -> T:
+        """Do something with the writer on the files thread; raises as `work` does."""
+        return await self._on_files(lambda: work(self._writer))
+
     async def add(self, said: Sequence[Said], *, at: float) -> bool:
         """Write what lasts of some turns into MEMORY.md; True if the file changed.
 

@@ -58,6 +58,7 @@ class RecapMaker:
         learning: LearningSettings,
         find_model: FindModel,
         queue_due: Callable[[Connection, Trigger], int],
+        queue_learners: Callable[[Connection, Stretch], None],
         pool: Executor,
         publish: Callable[[Changes], None],
         clock: Callable[[], float],
@@ -66,6 +67,7 @@ class RecapMaker:
         self._learning = learning
         self._find_model = find_model
         self._queue_due = queue_due
+        self._queue_learners = queue_learners
         self._pool = pool
         self._publish = publish
         self._clock = clock
@@ -157,6 +159,8 @@ class RecapMaker:
             written = recaps.store_recap(
                 c, stretch, summary=made.text, source=made.source, model=made.model, title=title, keywords=keywords
             )
+            if written:
+                self._queue_learners(c, stretch)
             if written and made.tried:
                 self._queue_due(c, Trigger.RECAP_OK)
         else:

@@ -8,7 +8,7 @@ Blocking: call it from a worker thread, never from the Qt thread.
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -151,6 +151,16 @@ class MemoryFileWriter:
         result = self._write(file, cause, lambda text: Edit(text=text, outcome=Outcome.DUPLICATE))
         return result.outside[-1] if result.outside else None
 
+    def changes(self, file: str) -> Sequence[FileChange]:
+        """Return the recorded changes of a file, newest first."""
+        _need_allowed(file)
+        return self._history.changes(file)
+
+    def own_lines(self, file: str) -> frozenset[str]:
+        """Return the lines that the program put into a file; all others are the user's."""
+        changes = self._history.changes(file)
+        return documents.machine_lines((c.before, c.after) for c in changes if not is_users(c.actor))
+
     def _write(
         self, file: str, cause: Cause, apply: Callable[[str], Edit], *, undoes: int | None = None
     ) -> WriteResult:
@@ -233,18 +243,14 @@ class MemoryFileWriter:
             self._history.record(change)
 
     def _users_lines(self, file: str, text: str) -> list[str]:
-        own = self._own_lines(file)
+        own = self.own_lines(file)
         return [bare for line in text.split("\n") if (bare := line.rstrip()) and bare not in own]
-
-    def _own_lines(self, file: str) -> frozenset[str]:
-        changes = self._history.changes(file)
-        return documents.machine_lines((c.before, c.after) for c in changes if not is_users(c.actor))
 
     def _with_room(self, file: str, text: str, apply: Callable[[str], Edit]) -> Edit:
         edit = apply(text)
         if edit.outcome is not Outcome.OVER_BUDGET:
             return edit
-        lighter, removed = documents.make_room(text, self._own_lines(file), int(edit.reason))
+        lighter, removed = documents.make_room(text, self.own_lines(file), int(edit.reason))
         again = apply(lighter) if removed else edit
         # The history keeps what left the file: the change's `before` holds it.
         return again if again.outcome is Outcome.WRITTEN else replace(edit, text=text)

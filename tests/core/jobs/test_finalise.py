@@ -31,7 +31,10 @@ class Bench:
         self.folder = folder
         self.engine = Engine(
             DataFolder(folder),
-            Settings(models=NO_VECTORS, learning=LearningSettings(**learning)),
+            Settings(
+                models=NO_VECTORS,
+                learning=LearningSettings(**{"librarian_enabled": False, "goals_enrichment_enabled": False} | learning),
+            ),
             exclusive=False,
             clock=lambda: self.now,
             find_model=self.find_model,
