@@ -30,7 +30,7 @@ from benchmarks.common import ROOT, Measure, make_parser, print_result, say
 from benchmarks.screen import open_screen
 from benchmarks.throughput import MODEL
 from core.llm.processors import choose_threads
-from core.sessions.context import load_system_text
+from core.sessions.prompt_texts import load_system_text
 
 WAIT_S = 240.0
 EMPTY_WINDOW = """

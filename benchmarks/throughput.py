@@ -38,7 +38,8 @@ from core.llm.host import ModelHost
 from core.llm.port import ChatMessage, GenerationEnd, GenerationPiece, GenerationRequest
 from core.llm.processors import choose_threads
 from core.model import MessageId, Role, TurnId
-from core.sessions.context import build_prompt, load_system_text
+from core.sessions.context import Sources, build_prompt
+from core.sessions.prompt_texts import load_prompt_texts
 from core.storage.turns import LiveMessage
 
 MODEL = ROOT / "resources" / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -63,8 +64,7 @@ def _question(number: int) -> str:
 def _messages(number: int) -> tuple[ChatMessage, ...]:
     """The prompt that the app makes of the question in a new conversation."""
     live = LiveMessage(id=MessageId(1), turn=TurnId(1), role=Role.USER, text=_question(number), tokens=200)
-    system_text = load_system_text("en")
-    return build_prompt([live], system_text=system_text, document="", context_tokens=CONTEXT_TOKENS).messages
+    return build_prompt(Sources(live=(live,), texts=load_prompt_texts("en")), CONTEXT_TOKENS).messages
 
 
 def serve_floor(model: str, threads: int, batch_threads: int) -> None:

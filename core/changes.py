@@ -28,6 +28,7 @@ class Changes:
     segments: frozenset[SessionId] = frozenset()
     files: bool = False
     profile: bool = False
+    prompts: frozenset[SessionId] = frozenset()
     model: bool = False
     status: bool = False
     everything: bool = False

@@ -31,7 +31,6 @@ from core.model import (
 )
 from core.owners import APP, JOB, Owner
 from core.paths import DataFolder, find_data_folder, find_resources
-from core.profile.prompting import load_known
 from core.services.activity import ActivityService
 from core.services.commits import CommitsService
 from core.services.exams import ExamsService
@@ -39,6 +38,7 @@ from core.services.files import FilesService
 from core.services.ground import Ground
 from core.services.memory import MemoryService
 from core.services.profile import ProfileService
+from core.services.prompts import PromptsService
 from core.services.recall import RecallService
 from core.services.segments import SegmentsService
 from core.services.tree import TreeService
@@ -87,7 +87,6 @@ class Engine:
             pool=self._pool,
             on_status=self._model_changed,
             states=folder.state / "kv",
-            know=lambda c, session_id: load_known(c, session_id, learning=settings.learning, now=clock()),
         )
         self._find_model = find_model
         self._backroom: Backroom | None = None
@@ -106,6 +105,7 @@ class Engine:
         self.exams = ExamsService(ground, self._model)
         self.files = FilesService(ground)
         self.profile = ProfileService(ground)
+        self.prompts = PromptsService(ground)
         self.recall = RecallService(ground)
         self.memory = MemoryService(ground)
         self.segments = SegmentsService(ground)
@@ -166,6 +166,7 @@ class Engine:
         if self._watch is not None:
             self._watch.cancel()
         await self._replies.aclose()
+        await self.prompts.aclose()
         await self.exams.aclose()
         await self._model.aclose()
         if self._backroom is not None:
@@ -312,7 +313,10 @@ class Engine:
 
     async def _ask(self, session_id: SessionId) -> Answer:
         await self.recall.prepare(session_id)
-        return await self._model.ask(self._database, session_id)
+        answer = await self._model.ask(session_id, self.prompts.gather)
+        if answer.prompt is not None:
+            await self.prompts.keep(session_id, answer.prompt, answer.model)
+        return answer
 
     def _publish(self, changes: Changes) -> None:
         for listener in tuple(self._listeners):

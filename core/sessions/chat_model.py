@@ -6,7 +6,7 @@ where there is none the answer is a sentence that says so.
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import aclosing
 from functools import partial
@@ -28,34 +28,15 @@ from core.llm.port import (
 from core.llm.state_files import forget_files
 from core.model import ModelPhase, ModelStatus, SessionId
 from core.sessions.budget import share_context
-from core.sessions.context import (
-    NOTHING_KNOWN,
-    Known,
-    Prompt,
-    Recalled,
-    build_prompt,
-    load_profile_heading,
-    load_system_text,
-)
+from core.sessions.context import Prompt, Sources, build_prompt
 from core.sessions.replies import Answer
-from core.storage import archives, conversations, memory_versions, recalls, turns
-from core.storage.database import Connection, Database
-from core.text.language import detect_language
-from core.text.tokens import truncate_tokens
 
 log = logging.getLogger(__name__)
 
 SHRINK = 0.8  # of the messages' share, when the tokenizer counts more than the estimate did
 MIN_SCALE = 0.05
-LANGUAGE_TOKENS = 500  # of a message: enough to tell its language
 
-
-Know = Callable[[Connection, SessionId], Sequence[str]]  # what is known of the user, for a conversation's prompt
-
-
-def know_nothing(_c: Connection, _session_id: SessionId) -> tuple[str, ...]:
-    """Return nothing."""
-    return ()
+Gather = Callable[[SessionId], Awaitable[Sources]]  # what a conversation's next prompt is made of
 
 
 class ChatModelSlot:
@@ -70,19 +51,14 @@ class ChatModelSlot:
         pool: Executor,
         on_status: Callable[[], None],
         states: Path | None = None,
-        know: Know = know_nothing,
     ) -> None:
-        """`know` returns what is known of the user.
-
-        `states` is where the last conversations' prefixes are kept (`core.llm.state_files`); None: nowhere.
-        """
+        """`states` is where the last conversations' prefixes are kept (`core.llm.state_files`); None: nowhere."""
         self._pool = pool
         self._resources = resources
         self._models_folder = models_folder
         self._settings = settings
         self._on_status = on_status
         self._states = states
-        self._know = know
         self._host: ModelHost | None = None
         self._loading: asyncio.Task[None] | None = None
         self.status = ModelStatus(name="", phase=ModelPhase.STARTING, detail="The model has not been started yet.")
@@ -99,18 +75,17 @@ class ChatModelSlot:
         if self._host is not None:
             await self._host.aclose()
 
-    async def ask(self, database: Database, session_id: SessionId) -> Answer:
+    async def ask(self, session_id: SessionId, gather: Gather) -> Answer:
         """Start the answer to a conversation's newest message. Raises `ModelError` in words."""
         host = await self._wait_for_host()
-        situation = await database.read(lambda c: (*_load(c, session_id), tuple(self._know(c, session_id))))
-        prompt = await self._fit(host, *situation)
+        prompt = await self._fit(host, await gather(session_id))
         request = GenerationRequest(
             messages=prompt.messages,
             max_tokens=self._settings.max_reply_tokens,
             temperature=self._settings.temperature,
             conversation=session_id,
         )
-        return Answer(pieces=host.generate(request), model=self.status.name, note=prompt.note)
+        return Answer(pieces=host.generate(request), model=self.status.name, note=prompt.note, prompt=prompt)
 
     async def generate(self, request: GenerationRequest, /) -> AsyncGenerator[GenerationPiece | GenerationEnd, None]:
         """See `ChatModel`; waits for a model that still loads."""
@@ -134,22 +109,14 @@ class ChatModelSlot:
         elif self._states is not None:
             await asyncio.get_running_loop().run_in_executor(self._pool, forget_files, self._states, conversation)
 
-    async def _fit(
-        self,
-        host: ModelHost,
-        live: tuple[turns.LiveMessage, ...],
-        document: str,
-        language: str,
-        recalled: Recalled,
-        known: tuple[str, ...],
-    ) -> Prompt:
+    async def _fit(self, host: ModelHost, sources: Sources) -> Prompt:
         """Build the prompt and shrink it until the model's own tokenizer agrees that it fits."""
         size = self._settings.context_tokens
         room = size - share_context(size).reserve
         scale = 1.0
         while True:
             prompt = await asyncio.get_running_loop().run_in_executor(
-                self._pool, partial(_build, live, document, language, recalled, known, size, scale)
+                self._pool, partial(build_prompt, sources, size, scale=scale)
             )
             if await host.count_tokens(prompt.messages) <= room or scale < MIN_SCALE:
                 return prompt
@@ -201,36 +168,3 @@ class ChatModelSlot:
     def _set(self, status: ModelStatus) -> None:
         self.status = status
         self._on_status()
-
-
-def _build(
-    live: tuple[turns.LiveMessage, ...],
-    document: str,
-    language: str,
-    recalled: Recalled,
-    known: tuple[str, ...],
-    context_tokens: int,
-    scale: float,
-) -> Prompt:
-    """Build the prompt; the first message of a conversation says its language, the hook knows it later."""
-    spoken = language or detect_language(truncate_tokens(live[-1].text, LANGUAGE_TOKENS) if live else "", "en")
-    return build_prompt(
-        live,
-        system_text=load_system_text(spoken),
-        document=document,
-        context_tokens=context_tokens,
-        scale=scale,
-        recalled=recalled,
-        known=Known(load_profile_heading(spoken), known) if known else NOTHING_KNOWN,
-    )
-
-
-def _load(c: Connection, session_id: SessionId) -> tuple[tuple[turns.LiveMessage, ...], str, str, Recalled]:
-    """Return the messages of the prompt, newest document, language ("" while unknown) and what was recalled."""
-    version = memory_versions.get(c, session_id)
-    document = version.document if version else ""
-    # archived messages stay in the prompt until a document holds them
-    messages = (*archives.load_unfinished_messages(c, session_id), *turns.load_live(c, session_id))
-    # a block stays until memory changes: then the prompt is read anew from there on anyway
-    recalled = recalls.load_blocks(c, session_id, after=version.created_at if version else 0.0)
-    return messages, document, conversations.load_language(c, session_id), recalled

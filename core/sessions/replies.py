@@ -16,8 +16,9 @@ from core.changes import Changes, ReplyPiece
 from core.errors import CoreError
 from core.llm.port import GenerationEnd, GenerationPiece
 from core.model import Message, MessageId, MessageStatus, SessionId
-from core.storage import turns
-from core.storage.database import Database
+from core.sessions.context import Prompt
+from core.storage import prompts, turns
+from core.storage.database import Connection, Database
 from core.text.tokens import estimate_tokens
 
 log = logging.getLogger(__name__)
@@ -28,11 +29,12 @@ SAVE_EVERY_S = 0.5  # desktop.md 3.1: replies are saved in batches, at least twi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A running generation: its pieces, and what the user should know about the prompt."""
+    """A running generation: its pieces, what was sent for it, and what the user should know about that."""
 
     pieces: AsyncGenerator[GenerationPiece | GenerationEnd, None]
     model: str
     note: str = ""
+    prompt: Prompt | None = None
 
 
 Ask = Callable[[SessionId], Awaitable[Answer]]
@@ -154,8 +156,9 @@ class Replies:
         note = answer.note if answer else ""
         if end is not None and end.finish_reason == "length":
             note = " ".join(filter(None, (note, "The reply ended at its length limit.")))
-        await self._database.write(
-            lambda c: turns.finish_reply(
+
+        def finish(c: Connection) -> None:
+            turns.finish_reply(
                 c,
                 running.reply.id,
                 running.text.strip(),
@@ -167,4 +170,13 @@ class Replies:
                 error=error,
                 note=note,
             )
-        )
+            if end is not None:
+                prompts.set_cost(
+                    c,
+                    running.reply.session_id,
+                    running.reply.turn,
+                    prompt_tokens=end.prompt_tokens,
+                    reused_tokens=end.reused_tokens,
+                )
+
+        await self._database.write(finish)

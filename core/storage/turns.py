@@ -195,6 +195,19 @@ def load_live(c: Connection, session_id: SessionId) -> tuple[LiveMessage, ...]:
     )
 
 
+def load_newest(c: Connection, session_id: SessionId, *, limit: int) -> tuple[LiveMessage, ...]:
+    """Return the newest finished messages, archived or not, oldest first."""
+    rows = c.execute(
+        "SELECT id, turn, role, text, tokens FROM (SELECT * FROM messages WHERE session_id = ?"
+        f" AND {IS_LIVE} ORDER BY turn DESC, role LIMIT ?) ORDER BY turn, role DESC",
+        (session_id, limit),
+    )
+    return tuple(
+        LiveMessage(id=MessageId(i), turn=TurnId(turn), role=Role(role), text=text, tokens=tokens)
+        for i, turn, role, text, tokens in rows
+    )
+
+
 def load_live_estimates(c: Connection, session_id: SessionId) -> tuple[int, ...]:
     """Return the token estimates of the live messages, oldest first."""
     rows = c.execute(

@@ -13,7 +13,7 @@ import pytest
 from core.config import LearningSettings, ModelSettings, Settings
 from core.engine import DataFolder, Engine
 from core.model import RecalledItem, Role, SessionId
-from core.sessions.chat_model import _load as load_prompt_parts
+from core.sessions.situation import load_sources
 from core.storage import vectors
 from core.storage.database import Database
 from tests.core.test_engine import say
@@ -68,6 +68,12 @@ async def read_store(folder: Path, work):
         return await database.read(work)
     finally:
         await database.aclose()
+
+
+async def load_prompt_sources(folder: Path, session_id: SessionId):
+    """What the conversation's next prompt is made of."""
+    learning = LearningSettings()
+    return await read_store(folder, lambda c: load_sources(c, session_id, learning=learning, now=0.0, per_turn=False))
 
 
 async def tell_and_ask(engine: Engine, clock: Clock, question: str, *, days: float = 2.0):
@@ -150,9 +156,9 @@ def test_switched_off_nothing_is_looked_for(tmp_path):
         async with opened(tmp_path, off, clock=clock) as engine:
             chat, recall = await tell_and_ask(engine, clock, "What is the violin teacher called?")
             assert recall is None
-        _, document, _, recalled = await read_store(tmp_path, lambda c: load_prompt_parts(c, chat.id)[:4])
-        assert document == ""
-        assert recalled == {}
+        sources = await load_prompt_sources(tmp_path, chat.id)
+        assert sources.document == ""
+        assert sources.recalled == {}
 
     asyncio.run(run())
 
@@ -177,11 +183,11 @@ def test_a_block_leaves_the_prompt_with_the_next_commit(tmp_path):
         async with opened(tmp_path, clock=clock) as engine:
             chat, recall = await tell_and_ask(engine, clock, "What is the violin teacher called?")
             await say(engine, chat.id, "We decided to use PostgreSQL 16 for the billing service.")
-            before = await read_store(tmp_path, lambda c: load_prompt_parts(c, chat.id)[3])
+            before = (await load_prompt_sources(tmp_path, chat.id)).recalled
             assert before == {recall.turn: recall.block}
             clock.now += 60
             assert await engine.memory.commit(chat.id)
-            assert await read_store(tmp_path, lambda c: load_prompt_parts(c, chat.id)[3]) == {}
+            assert (await load_prompt_sources(tmp_path, chat.id)).recalled == {}
 
     asyncio.run(run())
 

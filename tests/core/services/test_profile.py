@@ -12,9 +12,7 @@ from core.config import LearningSettings, ModelSettings, Settings
 from core.engine import DataFolder, Engine
 from core.errors import MessageError
 from core.model import FacetOrigin, FacetState, ProfileFacet
-from core.profile.prompting import load_known
-from core.sessions.context import Known, write_profile
-from core.text.tokens import estimate_tokens
+from core.sessions.situation import load_standing
 
 DAY_S = 86_400.0
 Talk = list[tuple[float, str]]  # days ago, what the user said
@@ -263,7 +261,10 @@ def test_switches_decide_what_a_prompt_says_of_the_user(tmp_path: Path) -> None:
         on, off = LearningSettings(), LearningSettings(events_enabled=False, explicit_preferences_enabled=False)
 
         async def known(learning: LearningSettings) -> tuple[str, ...]:
-            return await database.read(lambda c: load_known(c, session, learning=learning, now=time.time()))
+            standing = await database.read(
+                lambda c: load_standing(c, session, learning=learning, now=time.time(), per_turn=False)
+            )
+            return standing.profile
 
         assert await known(on) == ("I live in Oslo",)
         assert await known(off) == ()
@@ -271,11 +272,3 @@ def test_switches_decide_what_a_prompt_says_of_the_user(tmp_path: Path) -> None:
         assert await known(on) == ()
 
     run(tmp_path, use)
-
-
-def test_the_profile_stands_in_the_prompt_within_its_share() -> None:
-    lines = tuple(f"I like thing number {number}" for number in range(200))
-    block = write_profile(Known("Said by the user:", lines), 100)
-    assert block.startswith("\n\n<profile>\nSaid by the user:\n- I like thing number 0\n")
-    assert estimate_tokens(block) <= 120
-    assert write_profile(Known("", ()), 100) == ""

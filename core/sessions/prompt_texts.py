@@ -1,0 +1,45 @@
+"""The program's own words in a chat's prompt, per language, from `resources/prompts`."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+
+from core.paths import find_resources
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptTexts:
+    """The static system text, the line above what is known of the user, and the frames of quoted parts."""
+
+    system: str
+    profile: str
+    file: str
+    document: str
+    recap: str
+
+
+def load_prompt_texts(language: str) -> PromptTexts:
+    """Return the words for a conversation's language; English where there are none."""
+    known, folder = language.split("-")[0], find_resources() / "prompts"
+    frames = _load_frames().get(known, _load_frames()["en"])
+    texts = {}
+    for name in ("chat", "profile"):
+        file = folder / f"{name}.{known}.md"
+        texts[name] = (file if file.exists() else folder / f"{name}.en.md").read_text(encoding="utf-8").strip()
+    return PromptTexts(
+        system=texts["chat"],
+        profile=texts["profile"],
+        file=frames["file"].strip(),
+        document=frames["document"].strip(),
+        recap=frames["recap"].strip(),
+    )
+
+
+def load_system_text(language: str) -> str:
+    """Return the static system text for a conversation's language; English where there is none."""
+    return load_prompt_texts(language).system
+
+
+@cache
+def _load_frames() -> dict[str, dict[str, str]]:
+    return tomllib.loads((find_resources() / "prompts" / "context.toml").read_text(encoding="utf-8"))
