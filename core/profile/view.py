@@ -1,9 +1,9 @@
-"""The profile as it is shown and as it stands in a prompt: stored facets with their present strength.
+"""The profile as it is shown: stored facets with their present strength.
 
 Pure; the time is passed in.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from core.model import (
     FacetClass,
@@ -14,7 +14,7 @@ from core.model import (
     FormerValue,
     ProfileFacet,
 )
-from core.profile.strength import PINNED, name_state, score_facet, select_for_prompt
+from core.profile.strength import PINNED, name_state, score_facet
 from core.storage.facets import Evidence, FacetRow
 
 DAY_S = 86_400.0
@@ -74,16 +74,3 @@ def view_profile(rows: Iterable[FacetRow], *, now: float) -> tuple[ProfileFacet,
     order = list(FacetClass)
     shown = (view_facet(row, now=now) for row in rows)
     return tuple(sorted(shown, key=lambda f: (f.ended_at is not None, order.index(f.facet_class), -f.score, f.since)))
-
-
-def choose_for_prompt(rows: Iterable[FacetRow], *, now: float, explicit: bool, inferred: bool) -> tuple[str, ...]:
-    """Return the words of the facets that a prompt holds, by class, the oldest first.
-
-    `explicit` and `inferred` are the settings `explicit_preferences_enabled` and `enabled`: without them facets of
-    that origin stay out.
-    """
-    left_out = ({FacetOrigin.EXPLICIT} if not explicit else set()) | ({FacetOrigin.INFERRED} if not inferred else set())
-    shown: Sequence[ProfileFacet] = [view_facet(row, now=now) for row in rows]
-    chosen = select_for_prompt(facet for facet in shown if facet.origin not in left_out)
-    order = list(FacetClass)  # one that does not follow strength: the prompt's prefix must hold while nothing changes
-    return tuple(facet.text for facet in sorted(chosen, key=lambda f: (order.index(f.facet_class), f.since, f.id)))

@@ -10,10 +10,10 @@ import math
 import sys
 import tomllib
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from operator import sub
+from operator import mul, sub
 from pathlib import Path
 
 from core.paths import find_resources
@@ -26,10 +26,16 @@ class Space:
     mean: bytes  # float32 little endian
     gate: float  # a recap with a cosine below it is not recalled
     floor: float  # a message with a cosine below it is not found by meaning alone
+    preference: float  # a situational preference with a cosine below it does not fit a message
 
     def centre(self, vector: bytes) -> bytes:
         """Return a vector around the mean."""
         return _pack(map(sub, _unpack(vector), _unpack(self.mean)))
+
+    def compare(self, vector: bytes, others: Sequence[bytes]) -> tuple[float, ...]:
+        """Return the cosines of a vector with others, all around the mean; 0 for one that says nothing."""
+        own = _unpack(self.centre(vector))
+        return tuple(_cosine(own, _unpack(self.centre(other))) for other in others)
 
     def encode(self, vector: bytes) -> bytes:
         """Return the signs of a vector around the mean, a bit a number, in the order sqlite-vec has them."""
@@ -50,7 +56,12 @@ def load_space(signature: str, dimension: int) -> Space:
     if len(packed) != 4 * dimension:
         packed = bytes(4 * dimension)
     chosen = _best(limits, signature)
-    return Space(mean=packed, gate=float(str(chosen["gate"])), floor=float(str(chosen["floor"])))
+    return Space(
+        mean=packed,
+        gate=float(str(chosen["gate"])),
+        floor=float(str(chosen["floor"])),
+        preference=float(str(chosen["preference"])),
+    )
 
 
 def is_usable(vector: bytes, dimension: int) -> bool:
@@ -70,6 +81,15 @@ def _read(path: Path) -> dict[str, dict[str, object]]:
 def _best(table: dict[str, dict[str, object]], signature: str) -> dict[str, object]:
     """The entry whose name is the longest beginning of the signature."""
     return table[max((prefix for prefix in table if signature.startswith(prefix)), key=len)]
+
+
+def _cosine(one: "array[float]", other: "array[float]") -> float:
+    size = math.sqrt(_multiply(one, one) * _multiply(other, other))
+    return _multiply(one, other) / size if size else 0.0
+
+
+def _multiply(one: "array[float]", other: "array[float]") -> float:
+    return float(sum(map(mul, one, other)))
 
 
 def _unpack(vector: bytes) -> "array[float]":

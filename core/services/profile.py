@@ -13,9 +13,10 @@ from core.model import FacetOrigin, ForgetPreview, Message, Profile, SessionId
 from core.profile import commands, forgetting
 from core.profile.forgetting import Forgotten
 from core.profile.keeping import as_reading
+from core.profile.preferences import part_facets
 from core.profile.slots import REDACTED, read_statement
 from core.profile.strength import classify
-from core.profile.view import choose_for_prompt, view_profile
+from core.profile.view import view_profile
 from core.redaction import redact
 from core.services.ground import Ground
 from core.storage import conversations, facets, turns
@@ -57,12 +58,17 @@ class ProfileService:
         return Profile(facets=found, to_forget=self._to_forget, undo=self._undo[-1].words if self._undo else "")
 
     async def load_for_prompt(self) -> tuple[str, ...]:
-        """Return what a prompt says of the user, by class; the learning settings are honoured."""
+        """Return all that a prompt may say of the user; the learning settings are honoured."""
         learning, now = self._ground.settings.learning, self._ground.clock()
         rows = await self._ground.database.read(facets.load_all)
-        return choose_for_prompt(
-            rows, now=now, explicit=learning.explicit_preferences_enabled, inferred=learning.enabled
+        standing = part_facets(
+            rows,
+            now=now,
+            explicit=learning.explicit_preferences_enabled,
+            inferred=learning.enabled,
+            per_turn=False,
         )
+        return (*standing.preferences, *standing.profile)
 
     # -- by hand ---------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 
 EMBED_WITHIN_S = 3.0  # a message does not wait longer for the embedding model; words are searched without it
 MAX_QUERY_TOKENS = 500
+CHARS_A_TOKEN, CJK_CHARS_A_TOKEN = 4.0, 0.66  # as `core.text.tokens` estimates
 
 # Preferences that fit a message, at most five, with their similarity; the profile brings them
 Preferences = Callable[[SessionId, str], Awaitable[tuple[RecalledItem, ...]]]
@@ -156,17 +157,18 @@ class RecallService:
             max_age_days=learning.stm_max_age_days,
             language=language,
         )
-        limits = _read_limits(learning, gathered.gate, self._budget_chars())
+        limits = _read_limits(learning, gathered.gate, self._budget_chars(language))
         limits = replace(limits, budget_chars=leave_room(limits.budget_chars, preferences, language))
         return compose(gathered, preferences, session_id=session_id, limits=limits, language=language)
 
     async def _find_preferences(self, session_id: SessionId, text: str) -> tuple[RecalledItem, ...]:
         return await self._preferences(session_id, text)
 
-    def _budget_chars(self) -> int:
-        """The setting, or a quarter of what the model's window leaves to messages (a character may be a token)."""
+    def _budget_chars(self, language: str) -> int:
+        """The setting, or what a quarter of the messages' share holds in a language's characters."""
         session_tokens = share_context(self._ground.settings.models.context_tokens).session
-        return min(self._ground.settings.learning.stm_budget_chars, session_tokens)
+        a_token = CJK_CHARS_A_TOKEN if language.split("-")[0] in ("zh", "ja", "ko") else CHARS_A_TOKEN
+        return min(self._ground.settings.learning.stm_budget_chars, int(session_tokens / 4 * a_token))
 
     async def _embed(self, text: str) -> Asked | None:
         prepared = await self._ground.database.read(lambda c: prepare_text(c, text))

@@ -29,6 +29,17 @@ def load_blocks(c: Connection, session_id: SessionId, *, after: float) -> dict[T
     return {TurnId(turn): block for turn, block in rows}
 
 
+def load_used(c: Connection, session_id: SessionId, kind: str, *, after: float) -> frozenset[str]:
+    """Return what stands in a conversation's blocks that came after a moment, in s, by reference."""
+    rows = c.execute(
+        "SELECT DISTINCT json_extract(item.value, '$.ref') FROM recalls r, json_each(r.items_json) item"
+        " WHERE r.session_id = ? AND r.at > ? AND json_extract(item.value, '$.kind') = ?"
+        " AND json_extract(item.value, '$.used')",
+        (session_id, after, kind),
+    )
+    return frozenset(str(ref) for (ref,) in rows)
+
+
 def _pack(items: Sequence[RecalledItem]) -> list[dict[str, object]]:
     return [
         {

@@ -20,7 +20,8 @@ _ROLE_LINE = re.compile(
 _ROLE_HEADING = re.compile(rf"^([ \t]*)(#+)([ \t]*(?:{_ROLES})[ \t]*:?[ \t]*)$", re.IGNORECASE | re.MULTILINE)
 _TAGS = (
     "conversation|current_working_memory|working_memory|new_messages|messages|message|parked|parked_list|"
-    "section_size_warnings|recalled|recall|memory|profile|notes|earlier|document|turns|turn|quoted|instructions|instruction|"
+    "section_size_warnings|recalled|recall|memory|profile|notes|earlier|document|turns|turn|quoted|instructions|"
+    "instruction|"
     "system|user|assistant|tool|tool_call|tool_response|tool_output|think|thinking|reasoning|"
     "start_of_turn|end_of_turn|bos|eos|s|pad"
 )

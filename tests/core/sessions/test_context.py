@@ -1,4 +1,4 @@
-"""The prompt: its order and parts, what is recalled and where it stands, and that without memory there is none of it."""
+"""The prompt: its order and parts, what is recalled and where it stands, and none of it without memory."""
 
 from dataclasses import replace
 
