@@ -37,6 +37,7 @@ from core.services.exams import ExamsService
 from core.services.files import FilesService
 from core.services.ground import Ground
 from core.services.memory import MemoryService
+from core.services.preferences import PreferenceFinder
 from core.services.profile import ProfileService
 from core.services.prompts import PromptsService
 from core.services.recall import RecallService
@@ -106,7 +107,7 @@ class Engine:
         self.files = FilesService(ground)
         self.profile = ProfileService(ground)
         self.prompts = PromptsService(ground)
-        self.recall = RecallService(ground)
+        self.recall = RecallService(ground, preferences=PreferenceFinder(ground).find)
         self.memory = MemoryService(ground)
         self.segments = SegmentsService(ground)
         self.tree = TreeService(ground)
