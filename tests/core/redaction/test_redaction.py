@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.redaction import redact, redact_json, redact_with_kinds
+from core.redaction import get_rules_version, hide_contacts, redact, redact_json, redact_with_kinds
 
 SECRET = "plum-demo-9"
 
@@ -25,7 +25,38 @@ MASKED = {
     "over a line": "password:\n{}",
     "bracketed": "(password: {})",
 }
+# whole texts without a trace of the value
+SECRETS = {
+    "camel case": 'dbPassword: "plum-demo-9"',
+    "escaped json": r'{"body": "{\"password\": \"plum-demo-9\"}"}',
+    "xml": "<db:password>plum-demo-9</db:password>",
+    "xml attribute": '<add key="Smtp.Password" value="plum-demo-9"/>',
+    "cookie": "Cookie: theme=dark; connect.sid=plum-demo-9",
+    "curl": "curl -u admin:plum-demo-9 https://example.org/",
+    "netrc": "machine example.org login ada password plum-demo-9",
+    "pgpass": "db.example.org:5432:shop:app:plum-demo-9",
+    "spanish": "la contraseña es plum-demo-9",
+    "korean": "비밀번호는 plum-demo-9 입니다",
+    "russian": "пароль: plum-demo-9",
+    "after chinese": "我的密码是plum-demo-9，别说",
+    "near a cue": "the API key for staging is 9fK2mQ8xLp4Tz7Wb1RnV",
+    "behind it": "use 9fK2mQ8xLp4Tz7Wb1RnV as the access token",
+    "hash that is named": "auth token of the sensor: 5f4dcc3b5aa765d61d8327deb882cf99",
+    "over a line": "ghp_9fK2mQ8xLp4Tz7Wb1RnV\\\nc3Yd5Hg6Jk0sAq2E",
+    "in two strings": '"ghp_9fK2mQ8xLp4Tz7"\n    "Wb1RnVc3Yd5Hg6Jk0sAq2E"',
+    "zero width": "pass\u200bword: plum\u2060-demo-9",
+}
 KEPT = (
+    "if password == expected_password:",
+    "pageToken: abc1, nextToken = x2",
+    "pass: the salt, please; he scored with a pass: 3 goals",
+    "the primary key is order_id, the sort key created_at",
+    "The token of commit 9fceb02d0ae598e95dc970b74767f19372d61af8 was revoked.",
+    "https://example.org/articles/4711/how-to-reset-a-password-12",
+    "Cookie: chocolate chip",
+    "la clave: 3 huevos",
+    "Bearer of good news",
+    "a list of 12 items\nthen 3x more of them",
     "the password reset page",
     "my token budget is 4000",
     "password = os.environ['DB_PASSWORD']",
@@ -50,6 +81,15 @@ def test_the_value_goes_and_the_words_around_it_stay(form):
     before, after = form.replace("{{", "{").replace("}}", "}").split("{}")
     assert masked.startswith(before)
     assert masked.endswith(after)
+
+
+@pytest.mark.parametrize("text", SECRETS.values(), ids=SECRETS)
+def test_nothing_of_a_secret_is_left(text):
+    masked = redact(text)
+    assert "[REDACTED:" in masked
+    for piece in ("plum", "demo-9", "9fK2", "Wb1R", "c3Yd", "0sAq", "5f4d", "cf99"):
+        assert piece not in masked
+    assert redact(masked) == masked
 
 
 @pytest.mark.parametrize("text", KEPT)
@@ -86,3 +126,16 @@ def test_twice_is_once(text):
 @given(st.text(alphabet="abc123-_", min_size=6, max_size=20).filter(lambda t: any(c.isdigit() for c in t)))
 def test_no_value_survives_its_keyword(value):
     assert f": {value}" not in redact(f"password: {value}")
+
+
+def test_contacts_are_masked_only_on_demand():
+    text = "Write to noor@example.org or call +47 400 00 000, in China 138 0013 8000."
+    before = get_rules_version()
+    assert redact(text) == text
+    hide_contacts(True)
+    try:
+        assert redact(text) == "Write to [REDACTED:contact] or call [REDACTED:contact], in China [REDACTED:contact]."
+        assert get_rules_version() != before
+    finally:
+        hide_contacts(False)
+    assert redact(text) == text
