@@ -35,6 +35,7 @@ from core.services.activity import ActivityService
 from core.services.commits import CommitsService
 from core.services.exams import ExamsService
 from core.services.files import FilesService
+from core.services.goals import GoalsService
 from core.services.ground import Ground
 from core.services.memory import MemoryService
 from core.services.preferences import PreferenceFinder
@@ -105,6 +106,7 @@ class Engine:
         self.commits = CommitsService(ground)
         self.exams = ExamsService(ground, self._model)
         self.files = FilesService(ground)
+        self.goals = GoalsService(ground)
         self.profile = ProfileService(ground)
         self.prompts = PromptsService(ground)
         self.recall = RecallService(ground, preferences=PreferenceFinder(ground).find)

@@ -383,6 +383,45 @@ class MemoryFile:
     problem: str = ""  # why it cannot be read, in words
 
 
+class GoalKind(StrEnum):
+    """What a proposal would do with the list of long-term goals. The values are stored."""
+
+    ADD = "add"
+    EDIT = "edit"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LongTermGoal:
+    """A goal in MEMORY_GOALS.md; `by_user`: the user wrote it, so the program only proposes against it."""
+
+    id: str
+    text: str
+    by_user: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalProposal:
+    """A change of the list that waits for the user; `before` is the goal as it stands, "" for a new one."""
+
+    id: int
+    kind: GoalKind
+    goal_id: str
+    before: str
+    text: str
+    turns: tuple[TurnId, ...]
+    why: str
+    at: float  # s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalsState:
+    """The goals in the file's order, and what is proposed, oldest first."""
+
+    goals: tuple[LongTermGoal, ...]
+    proposals: tuple[GoalProposal, ...]
+
+
 class ModelPhase(StrEnum):
     """What the model host is doing."""
 

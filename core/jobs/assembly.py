@@ -12,8 +12,9 @@ from core.embedding.port import Embedder
 from core.jobs.committing import Committing, build_committing
 from core.jobs.embedder_slot import EmbedderSlot
 from core.jobs.extraction import EXTRACT, Extractor
-from core.jobs.finalise import LESSONS, LIBRARIAN, FindModel, find_no_model
+from core.jobs.finalise import GOALS, LESSONS, LIBRARIAN, FindModel, find_no_model
 from core.jobs.finishing import Finishing, build_finishing
+from core.jobs.goals import GoalKeeper
 from core.jobs.lessons import LessonKeeper
 from core.jobs.librarian import Librarian
 from core.jobs.librarian_tools import Toolbox
@@ -136,12 +137,16 @@ def build_backroom(
         publish=publish,
         clock=clock,
     )
+    goals = GoalKeeper(
+        database, keeper, learning=settings.learning, find_model=find_model, publish=publish, clock=clock
+    )
     # job kind -> handler; each room that brings one adds it here
     handlers: dict[str, Handler] = {
         **committing.handlers,
         **finishing.handlers,
         LESSONS: LessonKeeper(database, keeper, publish=publish, clock=clock).run,
         EXTRACT: extractor.extract_segment,
+        GOALS: goals.run,
         LIBRARIAN: librarian.run,
     }
     vector_fill = VectorFill(database, embedder, clock=clock)

@@ -149,6 +149,12 @@ def load_pending(c: Connection) -> tuple[Stretch, ...]:
     return tuple(map(_read, rows))
 
 
+def load_summarised(c: Connection) -> tuple[Stretch, ...]:
+    """Return the segments with a usable recap, oldest first."""
+    rows = c.execute(f"SELECT {_COLUMNS} WHERE s.status = 'summarised' ORDER BY s.first_turn")
+    return tuple(map(_read, rows))
+
+
 def count_causes(c: Connection) -> tuple[tuple[str, int], ...]:
     """Return (why there is none, how many) of the recaps that are missing, most frequent first."""
     rows = c.execute(

@@ -5,6 +5,7 @@ from core.storage.schema import (
     archive_stages,
     event_vectors,
     first_light,
+    goals,
     job_lanes,
     lessons,
     live_messages,
@@ -29,4 +30,5 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("event vectors", event_vectors.SQL),
     ("activity", activity.SQL),
     ("prompts", prompts.SQL),
+    ("goals", goals.SQL),
 )
