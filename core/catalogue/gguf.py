@@ -14,6 +14,7 @@ from core.errors import ModelFileError
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
+MAX_LAYERS = 4096  # an array of numbers up to this long may hold a size for each layer
 MAX_ITEMS = 1_000_000  # metadata entries or tensors; real files have a few thousand at most
 
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
@@ -41,8 +42,13 @@ class GgufInfo:
     context_tokens: int | None  # that the model was trained for
     chat_template: str | None
     tensor_count: int
+    parameters: int  # values in all tensors of this file
+    vocabulary: int  # tokens it knows; 0 if the file does not list them
     expected_bytes: int  # at least; the file is no shorter
-    metadata: dict[str, Value]  # single values; arrays are left out
+    metadata: dict[str, Value]  # single values; of arrays of numbers the highest one (sizes that differ by layer)
+
+
+KEPT = "Your conversations are not affected, and the file was left as it is."
 
 
 class _CutShortError(Exception):
@@ -59,6 +65,7 @@ class _Reader:
     def __init__(self, data: mmap.mmap) -> None:
         self._data = data
         self.at = len(MAGIC)
+        self.longest_strings = 0  # items of the longest array of strings: the vocabulary
 
     def skip(self, count: int) -> int:
         """Pass over `count` bytes; return where they begin."""
@@ -93,24 +100,27 @@ class _Reader:
         self.skip(0)
 
     def value(self, kind: int) -> Value | None:
-        """Return a single value, or None for an array, which is passed over."""
+        """Return a single value, the highest of a short array of whole numbers, or None for another array."""
         if kind == _STRING:
             return self.string()
         if kind == _ARRAY:
-            self._skip_array()
-            return None
+            return self._skip_array()
         if kind not in _SCALARS:
             raise _NonsenseError
         return self.number(_SCALARS[kind])
 
-    def _skip_array(self) -> None:
+    def _skip_array(self) -> int | None:
         kind, count = self.count("I"), self.count()
         if kind == _STRING:
+            self.longest_strings = max(self.longest_strings, count)
             self.skip_strings(count)
-        elif kind in _SCALARS:
-            self.skip(count * struct.calcsize("<" + _SCALARS[kind]))
-        else:
+            return None
+        if kind not in _SCALARS:
             raise _NonsenseError  # arrays of arrays are in no model file
+        start = self.skip(count * struct.calcsize("<" + _SCALARS[kind]))
+        if not 0 < count <= MAX_LAYERS or _SCALARS[kind] not in "BbHhIiQq":
+            return None
+        return int(max(struct.unpack_from(f"<{count}{_SCALARS[kind]}", self._data, start)))
 
 
 def read_gguf(path: Path) -> GgufInfo:
@@ -118,7 +128,9 @@ def read_gguf(path: Path) -> GgufInfo:
     try:
         size = path.stat().st_size
         if path.is_dir():
-            raise ModelFileError(f"{path} is a folder, not a model file. Choose the .gguf file in it.")
+            raise ModelFileError(
+                f"{path} is a folder, not a model file. Choose the .gguf file in it. Nothing was changed."
+            )
         with path.open("rb") as file:
             _check_start(path, size, file)
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -129,29 +141,33 @@ def read_gguf(path: Path) -> GgufInfo:
             "Your conversations are not affected."
         ) from None
     except OSError as error:
-        raise ModelFileError(f"The model file {path} cannot be read ({error.strerror or error}).") from error
+        raise ModelFileError(
+            f"The model file {path} cannot be read ({error.strerror or error}). Give yourself read access to it, or "
+            f"choose another model. {KEPT}"
+        ) from error
 
 
 def _check_start(path: Path, size: int, file: BinaryIO) -> None:
     if size == 0:
-        raise ModelFileError(f"The model file {path.name} is empty. Download it again.")
+        raise ModelFileError(f"The model file {path.name} is empty: 0 bytes. Download it again. {KEPT}")
     start = file.read(256)
     text = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if text.startswith((b"<!doctype", b"<html", b"<?xml", b"<head")):
         raise ModelFileError(
             f"{path.name} is a web page saved under a model's name: the site answered the download with a page, "
-            "perhaps to log in. Download the file itself."
+            f"perhaps to log in. Download the file itself. {KEPT}"
         )
     if text.startswith(b"version https://git-lfs"):
         raise ModelFileError(
-            f"{path.name} is only a pointer to a model (Git LFS), not the model itself. Download the file it names."
+            f"{path.name} is only a pointer to a model (Git LFS), not the model itself. Download the file it names. "
+            f"{KEPT}"
         )
     if not start.startswith(MAGIC):
         if MAGIC.startswith(start):
             raise ModelFileError(_cut_short(path, size))
         raise ModelFileError(
             f"{path.name} is not a GGUF model: it begins with {start[:4]!r} where GGUF is expected. "
-            "Choose a file in GGUF format."
+            f"Choose a file in GGUF format. {KEPT}"
         )
 
 
@@ -169,24 +185,18 @@ def _read_header(path: Path, size: int, reader: _Reader) -> GgufInfo:
             value = reader.value(kind)
             if value is not None:
                 metadata[key] = value
-        expected = _read_extent(reader, tensor_count, metadata)
+        expected, parameters = _read_extent(reader, tensor_count, metadata)
     except _CutShortError:
         raise ModelFileError(_cut_short(path, size)) from None
     except _NonsenseError:
         raise ModelFileError(
-            f"The model file {path.name} is damaged: its header makes no sense. Download it again."
+            f"The model file {path.name} is damaged: its header makes no sense. Download it again. {KEPT}"
         ) from None
     if expected > size:
         raise ModelFileError(_cut_short(path, size, expected))
     architecture = metadata.get("general.architecture")
     if not isinstance(architecture, str) or tensor_count == 0:
-        raise ModelFileError(f"{path.name} is a GGUF file without a model in it. Choose another file.")
-    return _describe(version, architecture, tensor_count, expected, metadata)
-
-
-def _describe(
-    version: int, architecture: str, tensor_count: int, expected_bytes: int, metadata: dict[str, Value]
-) -> GgufInfo:
+        raise ModelFileError(f"{path.name} is a GGUF file without a model in it. Choose another file. {KEPT}")
     context, template = metadata.get(f"{architecture}.context_length"), metadata.get("tokenizer.chat_template")
     return GgufInfo(
         version=version,
@@ -195,14 +205,16 @@ def _describe(
         context_tokens=context if isinstance(context, int) else None,
         chat_template=template if isinstance(template, str) else None,
         tensor_count=tensor_count,
-        expected_bytes=expected_bytes,
+        parameters=parameters,
+        vocabulary=reader.longest_strings,
+        expected_bytes=expected,
         metadata=metadata,
     )
 
 
-def _read_extent(reader: _Reader, tensor_count: int, metadata: dict[str, Value]) -> int:
-    """Pass over the tensors' descriptions; return the size in bytes that the file must have."""
-    end = 0
+def _read_extent(reader: _Reader, tensor_count: int, metadata: dict[str, Value]) -> tuple[int, int]:
+    """Pass over the tensors' descriptions; return the size in bytes that the file must have, and all values."""
+    end = total = 0
     for _ in range(tensor_count):
         reader.skip(reader.count())  # the name
         dimensions = reader.count("I")
@@ -211,23 +223,38 @@ def _read_extent(reader: _Reader, tensor_count: int, metadata: dict[str, Value])
         values = 1
         for _ in range(dimensions):
             values *= reader.count()
+        total += values
         kind, offset = reader.count("I"), reader.count()
         block, block_bytes = _BLOCKS.get(kind, (1, 0))  # of an unknown type only the place is known
         end = max(end, offset + values // block * block_bytes)
     alignment = metadata.get("general.alignment", 32)
     if not isinstance(alignment, int) or alignment <= 0:
         raise _NonsenseError
-    return -(-reader.at // alignment) * alignment + end if tensor_count else reader.at
+    return (-(-reader.at // alignment) * alignment + end if tensor_count else reader.at), total
 
 
 def _strange_version(path: Path, version: int) -> str:
     if version == 1:
-        return f"{path.name} is in the first form of GGUF, which is no longer read. Download a newer file of the model."
+        return (
+            f"{path.name} is in the first form of GGUF, which is no longer read. Download a newer file of the model. "
+            f"{KEPT}"
+        )
     if version > 0xFFFF:
-        return f"{path.name} is made for big-endian machines and cannot be used here. Download the usual file."
-    return f"{path.name} is in version {version} of GGUF, which this version of Keepsake cannot read yet."
+        return f"{path.name} is made for big-endian machines and cannot be used here. Download the usual file. {KEPT}"
+    return (
+        f"{path.name} is in version {version} of GGUF, which this version of Keepsake cannot read yet. Look for a "
+        f"newer Keepsake, or choose another file of the model. {KEPT}"
+    )
 
 
 def _cut_short(path: Path, size: int, expected: int | None = None) -> str:
-    whole = f" of at least {expected:,}" if expected is not None else ""
-    return f"The model file {path.name} is cut short: {size:,} bytes{whole} are there. Download it again."
+    """The two ways to be cut short: within the header, or within the weights, where the whole size is known."""
+    if expected is None:
+        return (
+            f"The model file {path.name} is cut short: its {size:,} bytes end within the description of the model. "
+            f"Download it again. {KEPT}"
+        )
+    return (
+        f"The model file {path.name} is cut short: {size:,} bytes of at least {expected:,} are there, so some of the "
+        f"weights are missing. Download it again. {KEPT}"
+    )
