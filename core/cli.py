@@ -17,7 +17,7 @@ from core.commands import commits, exam, goals, tree, work
 from core.config import load_settings
 from core.engine import Engine
 from core.errors import CoreError
-from core.model import ReplayProgress
+from core.model import ReplayProgress, ReplayStage
 from core.paths import DataFolder, find_data_folder, find_resources
 
 EXIT_ERROR = 1
@@ -113,6 +113,11 @@ async def _replay_file(engine: Engine, file: Path, stop: asyncio.Event) -> Repla
 
         def advance(state: ReplayProgress) -> None:
             bar.update(task, total=state.total_turns, completed=state.done_turns)
+            if state.stage is ReplayStage.FILES:
+                left = f" ({state.jobs_left} left)" if state.jobs_left else ""
+                bar.update(task, description=f"{file.name}: writing files{left} …")
+            elif state.stage is ReplayStage.DONE:
+                bar.update(task, description=file.name)
 
         return await engine.replay(file, progress=advance, stop=stop)
 

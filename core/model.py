@@ -456,6 +456,14 @@ class EngineStatus:
     memory_busy: bool = False
 
 
+class ReplayStage(StrEnum):
+    """What a replay is at."""
+
+    TURNS = "turns"
+    FILES = "files"  # everything said is remembered; archives, memory files and what closed segments need follow
+    DONE = "done"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayProgress:
     """How far a replay is."""
@@ -465,6 +473,8 @@ class ReplayProgress:
     skipped_turns: int = 0  # already there from an earlier run
     bad_lines: tuple[tuple[int, str], ...] = ()  # (line number from 1, reason)
     session_ids: tuple[SessionId, ...] = field(default=())
+    stage: ReplayStage = ReplayStage.TURNS
+    jobs_left: int = 0  # while files are written
 
 
 class CommitStep(StrEnum):

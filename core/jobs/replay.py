@@ -1,7 +1,8 @@
 """A transcript through exactly the path of the chat, turn by turn.
 
 Each turn is stored under a key made of its place and text, so a replay that was cut off goes on
-where it ended and never doubles a turn.
+where it ended and never doubles a turn. Turns and commits come first, the files that follow from commits
+after them: what was said is remembered soon, and a run that is cut off writes the files at its next start.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from core.interchange import jsonl
 from core.jobs.worker import Worker
-from core.model import ReplayProgress
+from core.model import ReplayProgress, ReplayStage
 
 BATCH_TURNS = 20  # read at once, so that the file is never held whole
 
@@ -56,6 +57,11 @@ async def replay_transcript(
                 return state
     finally:
         await publishing
-        await worker.settle()
-    await worker.commit(session_id, cause="The transcript ended.")
-    return replace(state, bad_lines=tuple(bad))
+    await worker.commit_store(session_id, cause="The transcript ended.")
+    state = replace(state, bad_lines=tuple(bad))
+    await worker.finish(
+        progress=lambda left: progress(replace(state, stage=ReplayStage.FILES, jobs_left=left)), stop=stop
+    )
+    state = replace(state, stage=ReplayStage.DONE)
+    progress(state)
+    return state

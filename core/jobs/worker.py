@@ -27,9 +27,9 @@ from core.storage.queue import Job
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 5.0
-MOST_COMMITS_BEHIND = 3
 SEGMENT_SHARE = 0.5  # of the tokens that make a commit due: what leaves the window when a segment closed
 SEGMENT_LINES = 8  # waiting lines that are worth a commit when a segment closed
+JOBS_A_LOOK = 10  # between two looks at how many wait
 IDLE_S = 30 * 60.0  # an open segment nobody spoke in for so long is finished (archivist.md section 6)
 
 
@@ -90,8 +90,6 @@ class Worker:
         }
         self._quick = make_runner("quick", handlers={**own, **handlers})
         self._slow = make_runner("slow", handlers=dict(handlers))
-        self._jobs: asyncio.Task[None] | None = None
-        self._commits_behind = 0  # commits whose jobs may not be done
         self.problems: dict[str, str] = {}  # step -> what failed last, in words
 
     def start(self) -> None:
@@ -131,7 +129,6 @@ class Worker:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        await self.settle()
 
     async def _run(self, work: Callable[[], Awaitable[bool]], lane: _Lane, other: _Lane) -> None:
         """Work when woken; what one lane did may be work for the other."""
@@ -210,7 +207,8 @@ class Worker:
         """Do all that the chat does after a turn for finished turns of a transcript; `stop` ends it between two.
 
         Turns up to the next commit share a transaction: a transcript can be read again, so none needs one of
-        its own, nor to wait for the disk. The caller publishes their twins, and calls `settle` at the end.
+        its own, nor to wait for the disk. Commits are made in the store; what writes their files waits in the
+        queue for `finish`. The caller publishes the twins.
         """
         waiting = await self._hook.prepare(said)
         taken: list[Taken] = []
@@ -219,35 +217,25 @@ class Worker:
             taken += part
             waiting = waiting[len(part) :]
             cause = self._due(part[-1].remembered) if part else ""
-            if cause and await self._commit(session_id, cause=cause, asked=True):
-                await self._start_jobs()
+            if cause:
+                await self._commit(session_id, cause=cause, asked=True, files_later=True)
         touched = frozenset({session_id})
         self._publish(Changes(messages=touched, memory=touched, segments=touched, conversations=True))
         return taken
 
-    async def settle(self) -> None:
-        """Return when the jobs of the commits that `take` made are done."""
-        if self._jobs is not None:
-            await asyncio.wait([self._jobs])
+    async def commit_store(self, session_id: SessionId, *, cause: str) -> None:
+        """Commit a conversation in the store; its files are written when the queue is worked (`finish`)."""
+        await self._commit(session_id, cause=cause, files_later=True)
 
-    async def _start_jobs(self) -> None:
-        """Let jobs wait for the disk while the next turns are thought about, a few commits behind at most."""
-        self._commits_behind += 1
-        if self._commits_behind > MOST_COMMITS_BEHIND:
-            await self.settle()
-        if self._jobs is None or self._jobs.done():
-            self._commits_behind = 1
-            self._jobs = asyncio.get_running_loop().create_task(self._run_jobs())
-
-    async def _run_jobs(self) -> None:
-        try:
-            while await self._quick.run_one(commits=False):  # those wait for nobody
-                pass
-        except CoreError as error:
-            self._report("store", str(error))
-        except Exception:  # the task's end: the jobs that are left are in the queue
-            log.exception("jobs failed")
-            self._report("work", BUG)
+    async def finish(self, *, progress: Callable[[int], None], stop: asyncio.Event) -> None:
+        """Work the quick lane until nothing is due; tells how many jobs wait, and ends between two at `stop`."""
+        while not stop.is_set():
+            waiting, _ = await self._database.read(queue.count_jobs)
+            progress(waiting)
+            for _ in range(JOBS_A_LOOK):
+                if stop.is_set() or not await self._quick.run_one():
+                    self._slow_lane.rouse()
+                    return
 
     def _take_until_due(
         self, session_id: SessionId, waiting: Sequence[Prepared], stop: asyncio.Event, c: Connection
@@ -298,9 +286,11 @@ class Worker:
         """Run a job that somebody waits for; False if it is gone or another process has it."""
         return await self._slow.run_key(key)
 
-    async def _commit(self, session_id: SessionId, *, cause: str, asked: bool = False) -> bool:
+    async def _commit(
+        self, session_id: SessionId, *, cause: str, asked: bool = False, files_later: bool = False
+    ) -> bool:
         """Commit a conversation in the store; jobs for its files wait in the queue."""
-        if await self._committer.commit(session_id, cause=cause, asked=asked) is None:
+        if await self._committer.commit(session_id, cause=cause, asked=asked, files_later=files_later) is None:
             return False
         self._publish(Changes(memory=frozenset({session_id}), conversations=True, status=True))
         return True

@@ -99,13 +99,20 @@ class Committer:
         self._locks: dict[SessionId, asyncio.Lock] = {}
 
     async def commit(
-        self, session_id: SessionId, *, cause: str, keep: int = KEEP_RECENT, asked: bool = False
+        self,
+        session_id: SessionId,
+        *,
+        cause: str,
+        keep: int = KEEP_RECENT,
+        asked: bool = False,
+        files_later: bool = False,
     ) -> Committed | None:
         """Archive what lies outside the window and fold the pending lines; None if there was neither.
 
         With `asked`, only if the queue still asks for it: whoever comes first does it, and then nobody else.
         The archive's first files are on disk before the one transaction that is the commit; a job writes
-        the others. Raises `CommitBusyError` where another commit of the conversation takes too long.
+        the others. With `files_later` the job writes them all, from what the store holds: only the folder's name
+        is taken before. Raises `CommitBusyError` where another commit of the conversation takes too long.
         """
         async with self._lock(session_id):
             for _ in range(MOST_TRIES):
@@ -116,23 +123,27 @@ class Committer:
                 if plan is None and (not held.pending or held.waits_for_update):
                     await self._database.write(lambda c: queue.drop_commit(c, session_id), repeatable=True)
                     return None
-                committed = await self._commit(session_id, held, plan, cause)
+                committed = await self._commit(session_id, held, plan, cause, files_later=files_later)
                 if committed is not None:
                     return committed
             return None  # other processes were faster each time: what is left is committed when it is due
 
-    async def _commit(self, session_id: SessionId, held: _Held, plan: _Plan | None, cause: str) -> Committed | None:
+    async def _commit(
+        self, session_id: SessionId, held: _Held, plan: _Plan | None, cause: str, *, files_later: bool
+    ) -> Committed | None:
         at, loop = self._clock(), asyncio.get_running_loop()
         if plan is None:
             return await self._commit_lines(session_id, held, cause, at)
         in_files = partial(loop.run_in_executor, self._files)
         claimed, folder = await in_files(self._claim_folder, plan, at)
         number = claimed.archive.number
-        beginning = in_files(archive_twin.begin, folder, claimed.archive, claimed.messages, claimed.moved)
+        begin = partial(archive_twin.begin, folder, claimed.archive, claimed.messages, claimed.moved)
+        beginning = None if files_later else in_files(begin)
         later = held.waits_for_update or (self._asks_model is not None and await self._asks_model())
         folding = None if later else loop.run_in_executor(self._pool, _fold, held, cause, number, at)
         try:
-            await beginning  # the disk and the fold take their time together
+            if beginning is not None:
+                await beginning  # the disk and the fold take their time together
         except FileNotFoundError:  # another process that just started took the folder for a crash's
             return None
         folded = await folding if folding is not None else None
@@ -140,7 +151,7 @@ class Committer:
             await in_files(folder.remove)  # another process was faster
             return None
         self._on_step("committed")
-        if later:  # else the job does it with the other files
+        if later and not files_later:  # else the job does it with the other files
             counters = await self._database.read(lambda c: load_counters(c, session_id))
             await in_files(archive_twin.mark_ready, folder, claimed.archive, claimed.messages, counters)
         version = folded.version.number if folded else None

@@ -82,7 +82,7 @@ async def start_again(folder, kind):
     """Do what a start does, say one more turn, commit; returns what is there then."""
     updater = ScriptedUpdater() if kind == "scripted" else None
     async with open_desk(folder, updater=updater) as desk:
-        await desk.write(lambda c: queue.release(c, lambda owner: True))
+        await desk.write(lambda c: [queue.release(c, owner, note="It died.") for owner in queue.list_owners(c)])
         recovered = await desk.recover()
         await desk.run_jobs()
         first = await look(desk)

@@ -12,7 +12,7 @@ from typing import Any
 
 from core.config import ModelSettings, Settings
 from core.engine import DataFolder, Engine
-from core.model import ReplayProgress
+from core.model import ReplayProgress, ReplayStage
 from core.storage import episodic, memory_versions, outbox, queue
 from core.storage.database import Connection, Database
 
@@ -42,8 +42,10 @@ def write_transcript(path: Path, *, turns: int = len(SAID), gap_before: int = 3)
     return path
 
 
-def run_replay(folder: Path, transcript: Path, *, stop_at: int | None = None) -> ReplayProgress:
-    """Replay as `keepsake-jobs` does, without vectors; stopped when the clock is read for the given time."""
+def run_replay(
+    folder: Path, transcript: Path, *, stop_at: int | None = None, stop_in: ReplayStage | None = None
+) -> ReplayProgress:
+    """Replay as `keepsake-jobs` does, without vectors; stopped at a reading of the clock or in a stage."""
 
     async def run() -> ReplayProgress:
         stop = asyncio.Event()
@@ -57,7 +59,9 @@ def run_replay(folder: Path, transcript: Path, *, stop_at: int | None = None) ->
         engine = Engine(DataFolder(folder), NO_VECTORS, exclusive=False, clock=clock)
         await engine.open()
         try:
-            done = await engine.replay(transcript, progress=lambda _: None, stop=stop)
+            done = await engine.replay(
+                transcript, progress=lambda state: stop.set() if state.stage is stop_in else None, stop=stop
+            )
             if not stop.is_set():
                 await engine.wait_idle()  # what closed segments still need
             return done

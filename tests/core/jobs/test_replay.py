@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import TranscriptError
-from core.model import Role
+from core.model import ReplayStage, Role
 from tests.core.jobs.talk import SAID, look, run_replay, write_transcript
 
 
@@ -92,6 +92,18 @@ def test_stopping_and_going_on_never_doubles_a_turn(undisturbed, tmp_path_factor
 def test_a_replay_ends_soon_after_it_is_stopped(undisturbed, tmp_path):
     transcript, _ = undisturbed
     assert 0 < run_replay(tmp_path, transcript, stop_at=4).done_turns < len(SAID)
+
+
+def test_all_is_remembered_before_files_are_written_and_the_next_run_writes_them(undisturbed, tmp_path):
+    transcript, held = undisturbed
+    assert run_replay(tmp_path, transcript, stop_in=ReplayStage.FILES).done_turns == len(SAID)
+    stopped = look(tmp_path)
+    assert (stopped.memory, stopped.versions, stopped.twins) == (held.memory, held.versions, held.twins)
+    assert stopped.waiting[1][0] > 0
+    assert not list(tmp_path.rglob("MEMORY.md"))
+    run_replay(tmp_path, transcript)
+    assert look(tmp_path) == held
+    assert list(tmp_path.rglob("MEMORY.md"))
 
 
 def test_a_transcript_that_grew_adds_only_what_is_new(tmp_path):
