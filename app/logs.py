@@ -13,6 +13,8 @@ from types import TracebackType
 
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
+from core.safe_logs import SafeFormatter
+
 MAX_BYTES, KEPT_FILES = 1_000_000, 3
 _LEVELS = {
     QtMsgType.QtDebugMsg: logging.DEBUG,
@@ -37,7 +39,7 @@ def start_logging(file: Path) -> None:
     except OSError:
         handler = logging.StreamHandler()
         faulthandler.enable()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)

@@ -31,6 +31,7 @@ from core.model import (
 )
 from core.owners import APP, JOB, Owner
 from core.paths import DataFolder, find_data_folder, find_resources
+from core.redaction import redact
 from core.services.activity import ActivityService
 from core.services.commits import CommitsService
 from core.services.exams import ExamsService
@@ -224,7 +225,7 @@ class Engine:
 
     async def rename_conversation(self, session_id: SessionId, title: str) -> None:
         """Set the user's own title; a blank one lets the program name the conversation again."""
-        title = " ".join(title.split())[:200]
+        title = redact(" ".join(title.split()))[:200]
         await self._database.write(lambda c: conversations.rename(c, session_id, title, by_user=True))
         self._publish(Changes(conversations=True))
 

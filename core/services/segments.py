@@ -10,6 +10,7 @@ from core.archivist.topics import name_topic
 from core.changes import Changes
 from core.errors import NotFoundError
 from core.model import BoundaryReason, Segment, SegmentId, SessionId, TurnId
+from core.redaction import redact
 from core.services.ground import Ground
 from core.storage import conversations, episodic, queue, recaps, segment_edits, segments
 from core.storage.database import Connection
@@ -116,7 +117,7 @@ class SegmentsService:
     async def rename(self, segment_id: SegmentId, title: str) -> int:
         """Give a segment a name of the user's own; a blank one lets the program name it again."""
         row = await self._get(segment_id)
-        own = " ".join(title.split())[:MAX_TITLE_CHARACTERS]
+        own = redact(" ".join(title.split()))[:MAX_TITLE_CHARACTERS]
         name = own or (await self._name(row.session_id, row.first_turn, row.last_turn)).title
         return await self._edit(
             row.session_id,
