@@ -1,10 +1,10 @@
 """What an anchor is: its kind and canonical form. Pure records; `core.text.anchors` finds and compares them."""
 
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, field
+from enum import StrEnum
 
 
-class Kind(Enum):
+class Kind(StrEnum):  # of text: hashed without a call of Python code
     """What an anchor is."""
 
     DATE = "date"
@@ -41,10 +41,10 @@ class Anchors:
     """The anchors of a text in its order, each once."""
 
     all: tuple[Anchor, ...]
+    hard: tuple[Anchor, ...] = field(init=False, compare=False)  # asked for far more often than found
 
-    @property
-    def hard(self) -> tuple[Anchor, ...]:
-        return tuple(anchor for anchor in self.all if anchor.is_hard)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hard", tuple(anchor for anchor in self.all if anchor.is_hard))
 
     @property
     def soft(self) -> tuple[Anchor, ...]:

@@ -94,7 +94,7 @@ def _cached_prepared(text: str) -> Prepared:
 
 
 def _prepare(text: str) -> Prepared:
-    plain = _widen(_SENTINEL_LINE.sub(" ", text))
+    plain = _widen(_SENTINEL_LINE.sub(" ", text) if "⚠" in text else text)
     moments = find_moments(plain)
     rest = _blank(plain, [(m.start, m.end) for m in moments])
     folded = fold(plain)
@@ -274,7 +274,10 @@ def _says(old: str, hard: tuple[Anchor, ...], terms: frozenset[str], parts: list
 
 
 def _find(text: str, context: str) -> Anchors:
-    text = _TAG.sub(lambda found: found[1] + " " * len(found[2]), _SENTINEL_LINE.sub("", text))
+    if "⚠" in text:
+        text = _SENTINEL_LINE.sub("", text)
+    if "[" in text:
+        text = _TAG.sub(lambda found: found[1] + " " * len(found[2]), text)
     found: list[tuple[int, Anchor]] = []
     rest = text
     references = find_path_spans(text)
@@ -305,7 +308,7 @@ def _layers(text: str) -> Iterator[tuple[list[tuple[int, Anchor]], list[tuple[in
         [(m.start, m.end) for m in moments],
     )
     rest = _blank(text, [(m.start, m.end) for m in moments])
-    quoted = [found for found in _CODE.finditer(rest) if _is_phrase(found[1])]
+    quoted = [found for found in _CODE.finditer(rest) if _is_phrase(found[1])] if "`" in rest else []
     yield (
         [(q.start(), Anchor(Kind.IDENTIFIER, fold(q[1].strip()))) for q in quoted],
         [q.span() for q in quoted],
@@ -349,6 +352,8 @@ def _soft_anchors(rest: str) -> Iterator[tuple[int, Anchor]]:
     for word in _WORD.finditer(rest):
         if word[0].casefold() in latin:
             yield word.start(), Anchor(Kind.DECISION, word[0].casefold())
+    if rest.isascii():
+        return
     for decision in cjk.finditer(rest):
         yield decision.start(), Anchor(Kind.DECISION, decision[0])
     for term in _CJK_TERM.finditer(cjk.sub(lambda found: _TAKEN * len(found[0]), rest)):

@@ -44,6 +44,7 @@ _CLOCK = re.compile(
     r"(?<![\d:.])(\d{1,2}):([0-5]\d)(?::[0-5]\d)?(?![\d:]|\.\d)(?:\s*([ap])\.?\s?m\b\.?|\s*uhr\b)?", re.IGNORECASE
 )
 _HOUR = re.compile(r"(?<![\d:.,])(\d{1,2})(?:\s*([ap])\.?m\b\.?|\s*uhr\b(?:\s*([0-5]\d)\b)?)", re.IGNORECASE)
+_HOUR_LETTER = re.compile(r"\d\s*[aphu]", re.IGNORECASE)  # what follows every hour of the two patterns around
 _FRENCH_HOUR = re.compile(r"(?<!\w)(\d{1,2})h([0-5]\d)(?!\w)")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _CJK_DIGITS = "零一二三四五六七八九十"
@@ -85,16 +86,26 @@ def readings(ambiguous: str) -> tuple[str, ...]:
 
 
 def _candidates(text: str) -> Iterator[Moment]:
-    for found in _ISO.finditer(text):
-        yield from _date(found, found[1], found[3], found[4])
-    for pattern in (_CHINESE, _KOREAN):
-        for found in pattern.finditer(text):
+    joined = "-" in text or "/" in text  # what a pattern cannot do without is looked for first: few texts hold it
+    if joined:
+        for found in _ISO.finditer(text):
+            yield from _date(found, found[1], found[3], found[4])
+    for sign, pattern in (("月", _CHINESE), ("월", _KOREAN)):
+        for found in pattern.finditer(text) if sign in text else ():
             yield from _date(found, found[1], found[2], found[3])
-    for found in _CHINESE_MONTH.finditer(text):
+    for found in _CHINESE_MONTH.finditer(text) if "月" in text else ():
         yield from _date(found, found[1], found[2], None)
     yield from _named_months(text)
-    for found in _DOTTED.finditer(text):
+    for found in _DOTTED.finditer(text) if "." in text else ():
         yield from _date(found, found[3], found[2], found[1])
+    if joined:
+        yield from _slashed(text)
+        for found in _YEAR_MONTH.finditer(text):
+            yield from _date(found, found[1], found[2], None)
+    yield from _times(text)
+
+
+def _slashed(text: str) -> Iterator[Moment]:
     for found in _SLASHED.finditer(text):
         first, second = int(found[1]), int(found[3])
         if first > 12 or first == second:
@@ -103,9 +114,6 @@ def _candidates(text: str) -> Iterator[Moment]:
             yield from _date(found, found[4], found[1], found[3])
         elif first and second:
             yield Moment(found.start(), found.end(), DateKind.AMBIGUOUS, found[0])
-    for found in _YEAR_MONTH.finditer(text):
-        yield from _date(found, found[1], found[2], None)
-    yield from _times(text)
 
 
 def _date(found: re.Match[str], year: str | None, month: str, day: str | None) -> Iterator[Moment]:
@@ -132,9 +140,12 @@ def _named_months(text: str) -> Iterator[Moment]:
 
 
 def _times(text: str) -> Iterator[Moment]:
-    yield from _day_part_times(text)
-    for found in _CLOCK.finditer(text):
+    if not text.isascii():  # day parts and signs of hours are Chinese, Japanese or Korean
+        yield from _day_part_times(text)
+    for found in _CLOCK.finditer(text) if ":" in text else ():
         yield from _time(found, int(found[1]), int(found[2]), found[3])
+    if not _HOUR_LETTER.search(text):
+        return
     for found in _HOUR.finditer(text):
         yield from _time(found, int(found[1]), int(found[3] or 0), found[2])
     for found in _FRENCH_HOUR.finditer(text):
@@ -199,7 +210,7 @@ def _month_names() -> dict[str, int]:
 
 
 def _month_number(name: str) -> str:
-    return str(_month_names()[name.casefold()])
+    return str(_month_names().get(name.casefold(), 0))  # 0: "Aprıl" matches "april" and is another word
 
 
 @cache

@@ -42,14 +42,14 @@ def find_identifiers(text: str) -> Iterator[tuple[int, int, str]]:
 
     A place may be yielded twice; the first one counts.
     """
-    for pattern in (_EMAIL, _SETTING, _VERSION):
-        for found in pattern.finditer(text):
+    for sign, pattern in (("@", _EMAIL), ("=", _SETTING), (".", _VERSION)):  # few texts hold any of the signs
+        for found in pattern.finditer(text) if sign in text else ():
             yield found.start(), found.end(), (found[1] if pattern is _VERSION else found[0]).casefold()
-    for found in _PHONE.finditer(text):
+    for found in _PHONE.finditer(text) if "+" in text else ():
         yield found.start(), found.end(), "+" + re.sub(r"\D", "", found[0])
-    for found in _TICKET.finditer(text):
+    for found in _TICKET.finditer(text) if "#" in text else ():
         yield found.start(), found.end(), found[0]
-    for found in _SIGNED.finditer(text):
+    for found in _SIGNED.finditer(text) if "#" in text or "+" in text or "&" in text else ():
         yield found.start(), found.end(), found[0].casefold()
     shouting = is_shouting(text)
     for found in _TOKEN.finditer(text):

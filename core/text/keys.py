@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import TypeVar
 
 from core.text.items import strip_marker
 from core.text.wordlists import words
@@ -23,13 +24,10 @@ _PUNCTUATION = str.maketrans(
 )  # fmt: skip
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _EMPHASIS = re.compile(r"(?<![^\W_])(\*{1,3}|_{1,3}|`{1,2}|~~)(?=[^\s*_`~])([^\n]{0,120}?[^\s])\1(?![^\W_])")
-_BLANKS = re.compile(r"\s+")
 _BLANK_AT_CJK = re.compile(rf"(?<=[{_CJK}]) | (?=[{_CJK}])")
 _SIGNS = r"!-#%&'()*,./:;?@\[\\\]_{}\-"
 # A blank between two numbers stays: "1. 5" is not "1.5".
-_BLANK_AT_SIGN = re.compile(
-    rf" (?=[{_SIGNS}])(?!-\d)|(?<=[{_SIGNS}]) (?!\d)|(?<![\d-][{_SIGNS}])(?<=[{_SIGNS}]) (?=\d)"
-)
+_BLANK_AT_SIGN = re.compile(rf" (?:(?=[{_SIGNS}])(?!-\d)|(?<=[{_SIGNS}] )(?:(?!\d)|(?<![\d-][{_SIGNS}] )(?=\d)))")
 _OUTER = " \t\n\"'.,;:!?"
 _STAMP = re.compile(
     r"[\[(]\s*(\d{4}(?:[-/.年]\d{1,2}){1,2}[日月]?|\d{1,2}[-/.月]\d{1,2}日?)"
@@ -37,6 +35,7 @@ _STAMP = re.compile(
 )
 _BRACKETED = re.compile(r"\[\s*([^\[\]]{1,20}?)\s*\]\s*")
 _END_MARK = re.compile(r"\s*(?:[\[(]\s*([^\[\]()]{1,20}?)\s*[\])]|([✅✔✓☑]))\s*$")
+_MARK_ENDS = ("]", ")", "✅", "✔", "✓", "☑")
 _BOX = re.compile(r"(?:\[\s*\]|☐|⬜)\s*")
 _CHECK = re.compile(r"[✅✔✓☑]\s*")
 _WORD = re.compile(
@@ -97,28 +96,40 @@ class KeyIndex:
         """Add an item."""
         key = read_key(item)
         if key.text:
-            self._stamps_by_key.setdefault(key.text, set()).add(key.stamp)
+            _note(self._stamps_by_key, key.text, key.stamp)
         if key.words:
-            self._stamps_by_words.setdefault(key.words, set()).add(key.stamp)
+            _note(self._stamps_by_words, key.words, key.stamp)
         if key.first_line:
-            self._stamps_by_line.setdefault(key.first_line, set()).add(key.stamp)
+            _note(self._stamps_by_line, key.first_line, key.stamp)
 
     def holds(self, item: str) -> bool:
         """Whether an item is a duplicate of one that was added."""
         key = read_key(item)
         if not key.text:
             return False
-        stamps: list[set[str] | None] = [
+        stamp = key.stamp
+        for found in (
             self._stamps_by_key.get(key.text),
             self._stamps_by_words.get(key.words) if key.words else None,
             self._stamps_by_line.get(key.text),
-        ]
-        if any(found and (not key.stamp or found & {"", key.stamp}) for found in stamps):
-            return True
+        ):
+            if found and (not stamp or stamp in found or "" in found):
+                return True
         return key.ends_in_colon and any(
-            text.startswith(f"{key.text}:") and (not key.stamp or bool(found & {"", key.stamp}))
-            for text, found in self._stamps_by_key.items()
+            text.startswith(f"{key.text}:") and (not stamp or stamp in stamps or "" in stamps)
+            for text, stamps in self._stamps_by_key.items()
         )
+
+
+K = TypeVar("K")
+
+
+def _note(stamps: dict[K, set[str]], key: K, stamp: str) -> None:
+    found = stamps.get(key)
+    if found is None:
+        stamps[key] = {stamp}
+    else:
+        found.add(stamp)
 
 
 def read_key(text: str) -> Key:
@@ -137,7 +148,7 @@ def _read_key(text: str) -> Key:
     rest, tags, resolved, stamp = _strip_front(plain)
     if _is_struck(body):
         resolved = True
-    for _ in range(_MAX_TAGS):
+    for _ in range(_MAX_TAGS if rest.rstrip().endswith(_MARK_ENDS) else 0):
         end = _END_MARK.search(rest, max(0, len(rest) - _END_MARK_LENGTH))
         if not end or not _is_end_mark(end):
             break
@@ -147,7 +158,7 @@ def _read_key(text: str) -> Key:
     return Key(
         text=key,
         first_line=_cut_outer(_strip_front(_dress_down(first))[0]) if newline else "",
-        stamp=re.sub(r"\D+", "-", stamp).strip("-"),
+        stamp=re.sub(r"\D+", "-", stamp).strip("-") if stamp else "",
         tags=tags,
         resolved=resolved,
         ends_in_colon=rest.rstrip().endswith(":"),
@@ -161,6 +172,8 @@ def _strip_front(text: str) -> tuple[str, tuple[str, ...], bool, str]:
     resolved, stamp = False, ""
     for _ in range(_MAX_TAGS):
         text = text.lstrip()
+        if text[:1].isalnum():  # most items have nothing in front
+            break
         if box := _BOX.match(text):
             text = text[box.end() :]
         elif check := _CHECK.match(text):
@@ -202,9 +215,10 @@ def _dress_down(text: str) -> str:
     if len(text) <= _KEYED_LENGTH and ("*" in text or "_" in text or "`" in text or "~~" in text):
         for _ in range(2):  # emphasis inside emphasis
             text = _EMPHASIS.sub(r"\2", text)
+    if text.isascii():
+        return _BLANK_AT_SIGN.sub("", " ".join(text.lower().split()))
     text = unicodedata.normalize("NFKC", text).casefold().translate(_PUNCTUATION)
-    text = _BLANKS.sub(" ", text)
-    return _BLANK_AT_SIGN.sub("", _BLANK_AT_CJK.sub("", text)).strip()
+    return _BLANK_AT_SIGN.sub("", _BLANK_AT_CJK.sub("", " ".join(text.split()))).strip()
 
 
 def _cut_outer(text: str) -> str:

@@ -53,11 +53,11 @@ def _read(text: str) -> Polarity:
 
 
 def _count_negations(folded: str, found: list[str]) -> int:
-    if _NUMBER_SIGN.search(folded):
+    if "no" in folded and _NUMBER_SIGN.search(folded):
         found = _WORD.findall(_NUMBER_SIGN.sub(" ", folded))
     negative = _latin("negation")
     count = sum(word in negative or word.endswith("n't") for word in found)
-    if _IS_CJK.search(folded):
+    if _holds_cjk(folded):
         script = "ja" if _KANA.search(folded) else "zh"
         exceptions, signs = _cjk_negations(script)
         plain = _A_NOT_A.sub(" ", exceptions.sub(" ", folded))
@@ -68,19 +68,31 @@ def _count_negations(folded: str, found: list[str]) -> int:
 def _obliges(folded: str, found: list[str]) -> bool:
     if any(word in _latin("obligation") for word in found):
         return True
-    if _phrases().search(folded) or _by_date().search(folded):
+    if _phrases().search(folded) or ("by" in folded and _by_date().search(folded)):
         return True
-    return _IS_CJK.search(folded) is not None and _cjk_obligations().search(folded) is not None
+    return _holds_cjk(folded) and _cjk_obligations().search(folded) is not None
+
+
+def _holds_cjk(folded: str) -> bool:
+    return not folded.isascii() and _IS_CJK.search(folded) is not None
 
 
 def _sides(folded: str, found: frozenset[str]) -> list[tuple[int, int]]:
-    cjk = _IS_CJK.search(folded) is not None
-    return [
-        (number, side)
-        for number, pair in enumerate(groups("antonyms"))
-        for side, listed in enumerate(pair)
-        if not found.isdisjoint(listed) or (cjk and any(_IS_CJK.match(w) and w in folded for w in listed))
-    ]
+    listed = _antonyms()
+    sides = [side for word in listed.keys() & found for side in listed[word]]
+    if _holds_cjk(folded):
+        sides += [side for word in listed if _IS_CJK.match(word) and word in folded for side in listed[word]]
+    return sides
+
+
+@cache
+def _antonyms() -> dict[str, tuple[tuple[int, int], ...]]:
+    """The words of all opposites, with the pairs and sides that they stand for."""
+    found: dict[str, tuple[tuple[int, int], ...]] = {}
+    for number, pair in enumerate(groups("antonyms")):
+        for side, listed in enumerate(pair):
+            found.update((word, (*found.get(word, ()), (number, side))) for word in listed)
+    return found
 
 
 @cache

@@ -17,6 +17,7 @@ _CODE_UNITS = {"rmb": "cny"}
 _TIMES = {"万": 10_000, "萬": 10_000, "亿": 100_000_000, "億": 100_000_000, "만": 10_000, "억": 100_000_000}
 _THOUSANDS = {"k": 1_000, "K": 1_000, "m": 1_000_000, "M": 1_000_000}
 _CURRENCY_AFTER = re.compile(r"\s?([$€£¥₩₽₹฿])(?!\d)")
+_DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(
     rf"(?:(?P<sign>[$€£¥₩₽₹฿])\s?|\b(?P<code>{_CODES})\s?)?"
     r"(?P<minus>(?<![\w.)%°\]-])(?<!\d\s)[-−])?"
@@ -45,6 +46,8 @@ class Quantity:
 
 def find_quantities(text: str) -> Iterator[Quantity]:
     """Yield the numbers of a text in order."""
+    if not _DIGIT.search(text):
+        return
     for found in _NUMBER.finditer(text):
         sign, thousand = found["sign"], found["thousand"]
         end = found.end("ordinal") if found["ordinal"] else found.end("times")
@@ -71,13 +74,14 @@ def _unit_after(text: str, end: int) -> tuple[str, int]:
     if sign:
         return _CURRENCY[sign[1]], sign.end()
     found = _unit_pattern().match(text, end)
-    if not found:
-        return "", end
-    return table("units")[found[1].casefold()], found.end()
+    unit = table("units").get(found[1].casefold()) if found else None  # "Mİ" matches "mi" and is another word
+    return (unit, found.end()) if found and unit else ("", end)
 
 
 def _plain(digits: str, times: int, minus: str | None) -> str:
     """Return a number without separators, as a plain decimal."""
+    if times == 1 and digits.isdecimal():
+        return ("-" if minus else "") + (digits.lstrip("0") or "0")
     digits = digits.replace("'", "").replace("’", "")
     if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d{1,2}", digits):
         digits = digits.replace(".", "").replace(",", ".")

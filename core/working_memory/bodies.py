@@ -26,6 +26,7 @@ def read_body(body: str) -> tuple[BodyItem, ...]:
     return read_items(body)
 
 
+@lru_cache(maxsize=64)
 def item_texts(body: str) -> tuple[str, ...]:
     """Return the texts of a body's items."""
     return tuple(item.text for item in read_body(body))

@@ -58,7 +58,7 @@ def merge(
     the operations come from: only with them can a goal or fact be corrected.
     """
     readings = _redact_readings(read_operations(operations))
-    document = read_stored(redact(old_text))
+    document = _redact_document(read_stored(old_text))
     waiting = {section: _redact_parked((parked or {}).get(section, ())) for section in Section}
     waiting[Section.FACTS] = park(waiting[Section.FACTS], readings.stray, ParkReason.NOT_APPLIED)
     outcomes: dict[Section, Outcome] = {}
@@ -76,13 +76,7 @@ def merge(
     return MergeResult(
         text=render_document(merged),
         document=merged,
-        parked={
-            section: release(
-                park(outcomes[section].parked, removed[section], ParkReason.CEILING),
-                merged.bodies[section],
-            )
-            for section in Section
-        },
+        parked={s: _settle_parked(outcomes[s], removed[s], merged.bodies[s]) for s in Section},
         decisions=decisions,
         over_ceiling=estimate_tokens(render_document(merged)) > DOCUMENT_TOKENS,
     )
@@ -95,6 +89,29 @@ def read_stored(text: str) -> Document:
         return document
     notes = make_safe(text.strip().removeprefix(HEADING))
     return Document(extra=(Extra(EARLIER_NOTES, notes),))
+
+
+def _settle_parked(outcome: Outcome, removed: Sequence[str], body: str) -> tuple[ParkedLine, ...]:
+    """What waits after the document's ceiling was held; the section's own release saw the same body as a rule."""
+    if not removed and body == outcome.body:
+        return outcome.parked
+    return release(park(outcome.parked, removed, ParkReason.CEILING), body)
+
+
+def _redact_document(document: Document) -> Document:
+    """The stored document without secrets that leaked into it, part by part: most parts were seen before."""
+    return replace(
+        document,
+        preamble=_redact_part(document.preamble),
+        bodies={section: _redact_part(body) for section, body in document.bodies.items()},
+        extra=tuple(Extra(_redact_part(extra.header), _redact_part(extra.body)) for extra in document.extra),
+    )
+
+
+@lru_cache(maxsize=64)
+def _redact_part(text: str) -> str:
+    """Redact one section's body; those that an update leaves alone come back at every merge."""
+    return redact(text)
 
 
 @lru_cache(maxsize=4096)

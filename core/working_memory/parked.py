@@ -34,10 +34,13 @@ def returns_by_itself(line: ParkedLine) -> bool:
 
 def park(parked: Sequence[ParkedLine], texts: Iterable[str], reason: ParkReason) -> tuple[ParkedLine, ...]:
     """Return the list with `texts` at its end; what waits already is not put in twice."""
+    coming = [text for text in texts if text.strip()]
+    if not coming:
+        return tuple(parked)
     result = list(parked)
     known = KeyIndex(line.text for line in result)
-    for text in texts:
-        if text.strip() and not known.holds(text):
+    for text in coming:
+        if not known.holds(text):
             result.append(ParkedLine(text=text, reason=reason))
             known.add(text)
     return tuple(result)

@@ -94,7 +94,7 @@ def match_issues(old: Sequence[str], new: Sequence[str], context: str = "") -> l
     by_key = {item_key(item): item for item in reversed(free)}
     for i, text in enumerate(old):  # most issues are simply still there
         found = by_key.get(item_key(text))
-        if found in free and is_duplicate(found, text):
+        if found is not None and found in free and is_duplicate(found, text):
             stays[i] = True
             free.remove(found)
     tests: tuple[tuple[Callable[[str, str], bool], Callable[[str, Sequence[str]], Sequence[str]]], ...] = (

@@ -151,3 +151,10 @@ def test_any_text_is_read_without_trouble(text):
     found = find_anchors(text)
     assert len(set(found.all)) == len(found.all)
     is_covered(text, [text, "x"])
+
+
+@pytest.mark.parametrize("text", ["it took 3 Mİ", "on 4 Aprıl 2026", "Aprİl 5", "12 ſt"])
+def test_a_letter_that_only_looks_like_one_of_a_unit_or_month_is_read_without_trouble(text):
+    anchors = find_anchors(text)
+    assert not any(anchor.unit for anchor in anchors.all)
+    assert {anchor.kind for anchor in anchors.all}.isdisjoint({Kind.DATE, Kind.PARTIAL_DATE})
