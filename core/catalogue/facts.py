@@ -137,7 +137,12 @@ def _choose_name(info: GgufInfo, stem: str) -> str:
     """The file's own name for itself, unless it says nothing to a reader (a path, one word, a hash)."""
     name = " ".join(info.name.split())
     size = info.metadata.get("general.size_label")
-    if len(name.encode()) < 4 or "/" in name or "\\" in name or name.lower() in {"models", "model", "llama", "hf", "tmp"}:
+    if (
+        len(name.encode()) < 4
+        or "/" in name
+        or "\\" in name
+        or name.lower() in {"models", "model", "llama", "hf", "tmp"}
+    ):
         return stem
     if isinstance(size, str) and size and not re.search(r"\d\s*[bm]\b", name, re.IGNORECASE):
         return f"{name} {size}"
