@@ -74,7 +74,7 @@ class PromptsService:
             )
         self._start(self._keep(session_id, prompt, model))
         key = (session_id, prompt.version, prompt.start)
-        if prompt.pressed and key not in self._rolled:
+        if prompt.pressed and self._ground.settings.learning.recap_enabled and key not in self._rolled:
             self._rolled.add(key)
             self._start(self._roll(session_id, prompt.version))
 

@@ -41,7 +41,9 @@ class Sources:
     notes: Notes = NO_NOTES
     document: str = ""
     recalled: Recalled = field(default_factory=dict)
-    recap: str = ""  # of what the history has no room for
+    summaries: tuple[tuple[TurnId, str], ...] = ()  # of closed segments, each with its last turn
+    recap: str = ""  # of the open segment, shown since the history was cut
+    next_recap: str = ""  # the same for the next cut
     start: MessageId | None = None  # where the history was cut before
     version: int = 0  # of memory
 
@@ -82,10 +84,9 @@ def build_prompt(sources: Sources, context_tokens: int, *, scale: float = 1.0) -
     budget = max(1, int((shares.session + _unused(shares, parts)) * scale))
     blocks, dropped = _choose_blocks(sources, budget // RECALL_SHARE)
     fit = _fit(sources, blocks, budget)
-    if fit.left_out_ids and sources.recap:
-        recap = _write_recap(sources, budget // RECAP_SHARE)
-        parts.append(recap)
-        fit = _fit(sources, blocks, budget - recap.tokens)
+    if fit.left_out_ids and (sources.summaries or sources.recap):
+        fit = _fit(sources, blocks, budget - budget // RECAP_SHARE)
+        parts += _write_recap(sources, fit, budget // RECAP_SHARE)
     shown = frozenset(fit.ids)
     blocks = {turn: text for turn, text in blocks.items() if _is_open(sources, turn, fit)}
     system = "".join(part.text for part in parts)
@@ -126,11 +127,18 @@ def _write_document(sources: Sources, share: int) -> PromptPart:
     )
 
 
-def _write_recap(sources: Sources, share: int) -> PromptPart:
-    frame = "\n\n" + sources.texts.recap
-    room = share - estimate_tokens(frame) - 1
-    text = frame.replace("{text}", truncate_tokens(neutralise(sources.recap), room)) if room > 0 else ""
-    return PromptPart(kind=PartKind.RECAP, text=text, tokens=estimate_tokens(text), share_tokens=share)
+def _write_recap(sources: Sources, fit: Fit, share: int) -> tuple[PromptPart, ...]:
+    """Say in short what the history leaves out; the words change only when it is cut."""
+    first = next((m for m in sources.live if m.id in fit.ids), None)
+    moved = first is None or first.id != sources.start
+    rolling = (sources.next_recap if moved else "") or sources.recap
+    closed = [text for last, text in sources.summaries if first is None or last < first.turn]
+    frame, words = "\n\n" + sources.texts.recap, "\n".join((*closed, rolling)).strip()
+    cut = truncate_tokens(neutralise(words), share - estimate_tokens(frame) - 1)
+    if not cut:
+        return ()
+    text = frame.replace("{text}", cut)
+    return (PromptPart(kind=PartKind.RECAP, text=text, tokens=estimate_tokens(text), share_tokens=share),)
 
 
 def _unused(shares: Shares, parts: Sequence[PromptPart]) -> int:

@@ -5,7 +5,7 @@ the prompt is that of a program without memory, archived messages in their place
 """
 
 from core.config import LearningSettings
-from core.model import MessageId, SessionId, TurnId
+from core.model import SessionId
 from core.profile.preferences import Standing, part_facets
 from core.sessions.context import NOTHING_RECALLED, Recalled, Sources
 from core.sessions.instruction import Known
@@ -70,7 +70,7 @@ def load_sources(
     # archived messages stay in the prompt until a document holds them
     raw = () if off else archives.load_unfinished_messages(c, session_id)
     live = turns.load_newest(c, session_id, limit=MOST_MESSAGES) if off else (*raw, *turns.load_live(c, session_id))
-    start, recap = prompts.load_start(c, session_id, version=number)
+    begun = prompts.load_start(c, session_id, version=number)
     standing = load_standing(c, session_id, learning=learning, now=now, per_turn=per_turn)
     return Sources(
         live=live,
@@ -80,8 +80,10 @@ def load_sources(
         known=Known(preferences=standing.preferences, profile=standing.profile),
         document=version.document if version else "",
         recalled=_load_recalled(c, session_id, learning, since=version.created_at if version else 0.0),
-        recap=_join_recaps(c, session_id, live, start, recap),
-        start=start,
+        summaries=() if off else prompts.load_summaries(c, session_id, [message.turn for message in live]),
+        recap=begun.recap,
+        next_recap=begun.next_recap,
+        start=begun.start,
         version=number,
     )
 
@@ -97,16 +99,3 @@ def _find_language(c: Connection, session_id: SessionId, live: tuple[LiveMessage
     """The first message of a conversation says its language; the hook knows it later."""
     known = conversations.load_language(c, session_id)
     return known or detect_language(truncate_tokens(live[-1].text, LANGUAGE_TOKENS) if live else "", "en")
-
-
-def _join_recaps(
-    c: Connection, session_id: SessionId, live: tuple[LiveMessage, ...], start: MessageId | None, rolling: str
-) -> str:
-    """Recaps of the closed segments that the history leaves out, then that of the open one."""
-    gone: list[TurnId] = []
-    for message in live:
-        if message.id == start:
-            break
-        gone.append(message.turn)
-    closed = prompts.load_summaries(c, session_id, gone) if start is not None else ()
-    return "\n".join((*closed, rolling)).strip()

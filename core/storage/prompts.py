@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from core.model import MessageId, PartKind, PromptPart, SentPrompt, SessionId, TurnId
 from core.storage.database import Connection
@@ -125,28 +126,43 @@ def _prune(c: Connection, session_id: SessionId) -> None:
 # -- where the history begins ------------------------------------------------------------------
 
 
-def load_start(c: Connection, session_id: SessionId, *, version: int) -> tuple[MessageId | None, str]:
-    """Return the message at which the history was cut under a version of memory, and the recap of what is before it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryStart:
+    """Where the history was cut under a version of memory, the recap shown since, and the one for the next cut."""
+
+    start: MessageId | None = None
+    recap: str = ""
+    next_recap: str = ""
+
+
+def load_start(c: Connection, session_id: SessionId, *, version: int) -> HistoryStart:
+    """Return where the history begins while memory has a version."""
     row = c.execute(
-        "SELECT start, recap FROM history_starts WHERE session_id = ? AND version = ?", (session_id, version)
+        "SELECT start, recap, next_recap FROM history_starts WHERE session_id = ? AND version = ?",
+        (session_id, version),
     ).fetchone()
-    return (None, "") if row is None else (None if row[0] is None else MessageId(row[0]), row[1])
+    if row is None:
+        return HistoryStart()
+    return HistoryStart(start=None if row[0] is None else MessageId(row[0]), recap=row[1], next_recap=row[2])
 
 
 def put_start(c: Connection, session_id: SessionId, start: MessageId | None, *, version: int) -> None:
-    """Keep where the history begins until memory has another version; the recap stays while the version does."""
+    """Keep where the history begins until memory has another version; a new cut takes the newest recap."""
+    c.execute("DELETE FROM history_starts WHERE session_id = ? AND version <> ?", (session_id, version))
     c.execute(
-        "INSERT INTO history_starts(session_id, version, start) VALUES (?1, ?2, ?3) ON CONFLICT(session_id)"
-        " DO UPDATE SET recap = CASE version WHEN ?2 THEN recap ELSE '' END, version = ?2, start = ?3",
+        "INSERT INTO history_starts(session_id, version, start) VALUES (?, ?, ?) ON CONFLICT(session_id) DO UPDATE SET"
+        " recap = CASE WHEN start IS NOT excluded.start AND next_recap <> '' THEN next_recap ELSE recap END,"
+        " start = excluded.start",
         (session_id, version, start),
     )
 
 
 def put_recap(c: Connection, session_id: SessionId, recap: str, *, version: int) -> None:
-    """Keep the recap of what the history had no room for, while memory has this version."""
+    """Keep a recap for the next cut; where none is shown yet it is shown at once."""
+    c.execute("DELETE FROM history_starts WHERE session_id = ? AND version <> ?", (session_id, version))
     c.execute(
-        "INSERT INTO history_starts(session_id, version, recap) VALUES (?1, ?2, ?3) ON CONFLICT(session_id)"
-        " DO UPDATE SET start = CASE version WHEN ?2 THEN start END, version = ?2, recap = ?3",
+        "INSERT INTO history_starts(session_id, version, recap, next_recap) VALUES (?1, ?2, ?3, ?3)"
+        " ON CONFLICT(session_id) DO UPDATE SET next_recap = ?3, recap = CASE recap WHEN '' THEN ?3 ELSE recap END",
         (session_id, version, recap),
     )
 
@@ -165,13 +181,13 @@ def put_instructions(c: Connection, session_id: SessionId, text: str) -> None:
     c.execute("UPDATE conversations SET instructions = ? WHERE session_id = ?", (text, session_id))
 
 
-def load_summaries(c: Connection, session_id: SessionId, turns: Sequence[TurnId]) -> tuple[str, ...]:
-    """Return the recaps of closed segments that end between the first and the last of some turns, oldest first."""
+def load_summaries(c: Connection, session_id: SessionId, turns: Sequence[TurnId]) -> tuple[tuple[TurnId, str], ...]:
+    """Return (last turn, recap) of the closed segments that end among some turns, oldest first."""
     if not turns:
         return ()
     rows = c.execute(
-        "SELECT summary FROM segments WHERE session_id = ? AND status = 'summarised' AND summary <> ''"
+        "SELECT last_turn, summary FROM segments WHERE session_id = ? AND status = 'summarised' AND summary <> ''"
         " AND last_turn BETWEEN ? AND ? ORDER BY first_turn",
         (session_id, min(turns), max(turns)),
     )
-    return tuple(summary for (summary,) in rows)
+    return tuple((TurnId(last), summary) for last, summary in rows)

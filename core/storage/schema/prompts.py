@@ -44,12 +44,13 @@ CREATE TABLE history_starts(
   session_id TEXT PRIMARY KEY REFERENCES conversations ON DELETE CASCADE,
   version INTEGER NOT NULL,
   start INTEGER,
-  recap TEXT NOT NULL DEFAULT ''
+  recap TEXT NOT NULL DEFAULT '',
+  next_recap TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
 CREATE TRIGGER prompts_forgotten AFTER DELETE ON facets BEGIN
   DELETE FROM prompts;
   DELETE FROM prompt_texts;
-  UPDATE history_starts SET recap = '';
+  UPDATE history_starts SET recap = '', next_recap = '';
 END;
 """
