@@ -87,6 +87,7 @@ async def _work(data_dir: Path | None, *, seconds: float | None, retry: bool) ->
             console.print(note, style="yellow", markup=False, highlight=False)
         if retry:
             await engine.activity.retry_all()
+        await engine.backroom.rescanner.look()
         newest = _newest(await engine.activity.load())
         until = asyncio.get_running_loop().time() + seconds if seconds is not None else None
         await _drain(engine, stop, until)

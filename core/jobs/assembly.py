@@ -19,6 +19,8 @@ from core.jobs.lessons import LessonKeeper
 from core.jobs.librarian import Librarian
 from core.jobs.librarian_tools import Toolbox
 from core.jobs.memory_entries import MemoryKeeper
+from core.jobs.rescan import KIND as RESCAN
+from core.jobs.rescan import Rescanner
 from core.jobs.runner import Handler
 from core.jobs.turn_hook import TurnHook
 from core.jobs.vector_fill import KIND as VECTORS
@@ -26,7 +28,7 @@ from core.jobs.vector_fill import VectorFill
 from core.jobs.worker import IDLE_S, Worker
 from core.owners import describe_owner, is_gone
 from core.paths import DataFolder
-from core.redaction import redact
+from core.redaction import hide_contacts, redact
 from core.sessions.budget import share_context
 from core.sessions.phase_two import FindUpdater, find_no_updater
 from core.storage.database import Database
@@ -49,6 +51,7 @@ class Backroom:
     archives: ThreadPoolExecutor
     finishing: Finishing
     vector_fill: VectorFill
+    rescanner: Rescanner
     max_gap_s: float
     _swept_once: bool = False
 
@@ -64,6 +67,8 @@ class Backroom:
         first, self._swept_once = not self._swept_once, True
         await self.worker.flush(before=now - (self.max_gap_s if first else IDLE_S))
         if await self.finishing.finaliser.look(Trigger.STARTUP if first else Trigger.TIMER):
+            self.worker.wake()
+        if first and await self.rescanner.look():
             self.worker.wake()
         if await self.vector_fill.look():
             self.worker.wake()
@@ -89,6 +94,7 @@ def build_backroom(
 ) -> Backroom:
     """Build the parts; starts nothing. `find_model` and `find_updater` return what may be asked, None for nothing."""
     workspace = folder.workspace()
+    hide_contacts(settings.learning.redact_contacts)
     files = ThreadPoolExecutor(1, thread_name_prefix="files")
     archives = ThreadPoolExecutor(2, thread_name_prefix="archives")
     embedder = EmbedderSlot(_load_embedder if settings.models.embedding_enabled else None)
@@ -151,6 +157,10 @@ def build_backroom(
     }
     vector_fill = VectorFill(database, embedder, clock=clock)
     handlers[VECTORS] = vector_fill.handle
+    rescanner = Rescanner(
+        database, workspace=workspace, keeper=keeper, pool=pool, files=files, publish=publish, clock=clock
+    )
+    handlers[RESCAN] = rescanner.handle
     finishing.finaliser.use(handlers)
     worker = Worker(
         database,
@@ -177,6 +187,7 @@ def build_backroom(
         archives=archives,
         finishing=finishing,
         vector_fill=vector_fill,
+        rescanner=rescanner,
         max_gap_s=float(settings.learning.max_time_gap_seconds),
     )
 

@@ -65,9 +65,7 @@ def find_in_files(folder: Path, canary: str) -> list[str]:
 
 def say(text: str, n: int, reply: str = "Noted.", calls: tuple[ToolCall, ...] = ()) -> SaidTurn:
     at = 1_700_000_000.0 + n * 60
-    return SaidTurn(
-        source_key=f"k{n}", user_text=text, user_at=at, reply_text=reply, reply_at=at + 5, tool_calls=calls
-    )
+    return SaidTurn(source_key=f"k{n}", user_text=text, user_at=at, reply_text=reply, reply_at=at + 5, tool_calls=calls)
 
 
 TALK = (

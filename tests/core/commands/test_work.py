@@ -61,10 +61,10 @@ def test_run_does_what_is_due_and_status_tells_it(data):
     before = json.loads(call(data, "status", "--json").stdout)
     assert before["health"]["turns_waiting"] == 5
     done = call(data, "run")
-    assert (done.exit_code, done.stdout.strip()) == (0, "10 pieces of work done; 0 left.")
+    assert (done.exit_code, done.stdout.strip()) == (0, "11 pieces of work done; 0 left.")
     after = json.loads(call(data, "status", "--json").stdout)
     assert after["health"]["turns_waiting"] == 0
-    assert {each["kind"] for each in after["successes"]} == {"twin", "remember"}
+    assert {each["kind"] for each in after["successes"]} == {"twin", "remember", "rescan"}
     assert all(each["owner"].startswith("keepsake-jobs, pid ") for each in after["recent"])
     assert call(data, "run").stdout.strip() == "0 pieces of work done; 0 left."
 
