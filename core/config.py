@@ -15,7 +15,10 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from core.errors import SettingsError
 
 ENVIRONMENT_PREFIX = "KEEPSAKE_LEARNING_"
-_CHOICES = {"memory_update": ("auto", "off", "select", "write")}
+_CHOICES = {
+    "memory_update": ("auto", "off", "select", "write"),
+    "import_way": ("", "link", "reference", "copy"),
+}
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
 
@@ -58,6 +61,11 @@ class ModelSettings:
     max_reply_tokens: int = 512
     temperature: float = 0.4
     embedding_enabled: bool = True
+    chat_model: str = ""  # file name in the folder of models, or whole path; "": the first listed one that is there
+    memory_model: str = ""  # "": the chat's model
+    embedding_model: str = ""  # a GGUF embedding model; "": the built-in one
+    import_way: str = ""  # how files from elsewhere come in: link, reference or copy; "": not asked yet
+    proxy: str = ""  # for downloads: an http:// address, none, or "" for the system's
     memory_update: str = "auto"  # what the chat model does for memory: auto (its exam says), off, select or write
 
 

@@ -160,7 +160,7 @@ class ConversationSettings:
     """What a conversation changes of the way the model is asked."""
 
     sampling: Sampling
-    system_prompt: str = ""  # "": the program's own, in the conversation's language
+    system_prompt: str = ""  # what the user tells the model for this conversation, behind the program's own words
     preset: str = ""  # that these values came from and still equal; "" if none
 
 
@@ -178,7 +178,7 @@ class Preset:
         return _pick(self.names, language)
 
     def system_prompt(self, language: str) -> str:
-        """Return the system prompt in a language; "" for the program's own."""
+        """Return what it tells the model, in a language; "" for nothing."""
         return _pick(self.system_prompts, language)
 
 

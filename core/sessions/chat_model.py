@@ -9,11 +9,12 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import aclosing
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from core.catalogue.gguf import read_gguf
-from core.catalogue.models import find_model
+from core.catalogue.choice import ChosenModel, ModelChoice
+from core.catalogue.loading import check_load
 from core.config import ModelSettings
 from core.errors import CoreError, ModelError
 from core.llm.host import ModelHost
@@ -27,8 +28,10 @@ from core.llm.port import (
 )
 from core.llm.state_files import forget_files
 from core.model import ModelPhase, ModelStatus, SessionId
+from core.model_files import Sampling
 from core.sessions.budget import share_context
 from core.sessions.context import Prompt, Sources, build_prompt
+from core.sessions.presets import default_sampling
 from core.sessions.replies import Answer
 
 log = logging.getLogger(__name__)
@@ -51,15 +54,21 @@ class ChatModelSlot:
         pool: Executor,
         on_status: Callable[[], None],
         states: Path | None = None,
+        find: Callable[[], ChosenModel | None] | None = None,
     ) -> None:
-        """`states` is where the last conversations' prefixes are kept (`core.llm.state_files`); None: nowhere."""
+        """`states` is where the last conversations' prefixes are kept (`core.llm.state_files`); None: nowhere.
+
+        `find` returns the model to load, off the loop; by default the first listed one that is there.
+        """
         self._pool = pool
-        self._resources = resources
         self._models_folder = models_folder
         self._settings = settings
         self._on_status = on_status
         self._states = states
+        self._find = find or ModelChoice(resources, models_folder.parent, models_folder, settings).find_chat
+        self._context_tokens = settings.context_tokens
         self._host: ModelHost | None = None
+        self.loaded: ChosenModel | None = None  # or loading, or failed
         self._loading: asyncio.Task[None] | None = None
         self.status = ModelStatus(name="", phase=ModelPhase.STARTING, detail="The model has not been started yet.")
 
@@ -75,16 +84,26 @@ class ChatModelSlot:
         if self._host is not None:
             await self._host.aclose()
 
-    async def ask(self, session_id: SessionId, gather: Gather) -> Answer:
+    async def switch(self, context_tokens: int | None = None) -> None:
+        """Close the model and begin to load the one that is chosen now; a running answer ends and is kept."""
+        if context_tokens is not None:
+            self._context_tokens = context_tokens
+        loading, host = self._loading, self._host
+        self._loading = self._host = None
+        if loading is not None and not loading.done():
+            loading.cancel()
+            await asyncio.wait([loading])
+        if host is not None:
+            host.cancel()
+            await host.aclose()
+        self.start()
+
+    async def ask(self, session_id: SessionId, gather: Gather, sampling: Sampling | None = None) -> Answer:
         """Start the answer to a conversation's newest message. Raises `ModelError` in words."""
         host = await self._wait_for_host()
         prompt = await self._fit(host, await gather(session_id))
-        request = GenerationRequest(
-            messages=prompt.messages,
-            max_tokens=self._settings.max_reply_tokens,
-            temperature=self._settings.temperature,
-            conversation=session_id,
-        )
+        values = sampling or default_sampling(self._settings)
+        request = GenerationRequest(messages=prompt.messages, conversation=session_id, **asdict(values))
         return Answer(pieces=host.generate(request), model=self.status.name, note=prompt.note, prompt=prompt)
 
     async def generate(self, request: GenerationRequest, /) -> AsyncGenerator[GenerationPiece | GenerationEnd, None]:
@@ -111,7 +130,7 @@ class ChatModelSlot:
 
     async def _fit(self, host: ModelHost, sources: Sources) -> Prompt:
         """Build the prompt and shrink it until the model's own tokenizer agrees that it fits."""
-        size = self._settings.context_tokens
+        size = min(self._context_tokens, self.status.context_size_tokens or self._context_tokens)
         room = size - share_context(size).reserve
         scale = 1.0
         while True:
@@ -123,17 +142,18 @@ class ChatModelSlot:
             scale *= SHRINK
 
     async def _wait_for_host(self) -> ModelHost:
-        if self._host is None:
+        while self._host is None:
             self.start()
-        assert self._loading is not None
-        await asyncio.wait([self._loading])
-        if self._host is None:
-            raise ModelError(self.status.detail)
+            loading = self._loading
+            assert loading is not None
+            await asyncio.wait([loading])
+            if self._host is None and loading is self._loading:  # else another model was chosen meanwhile
+                raise ModelError(self.status.detail)
         return self._host
 
     async def _load(self) -> None:
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._pool, find_model, self._resources, self._models_folder)
+        found = self.loaded = await loop.run_in_executor(self._pool, self._find)
         if found is None:
             self._set(
                 ModelStatus(
@@ -146,13 +166,13 @@ class ChatModelSlot:
             return
         host = ModelHost(
             found.path,
-            name=found.entry.name,
-            context_tokens=self._settings.context_tokens,
+            name=found.name,
+            context_tokens=self._context_tokens,
             threads=self._settings.threads,
             batch_threads=self._settings.prompt_threads,
             states=self._states,
             idle_s=self._settings.unload_after_minutes * 60 if self._settings.unload_after_minutes else None,
-            check_file=read_gguf,
+            check_file=partial(check_load, context_tokens=self._context_tokens),
             on_status=self._set,
         )
         try:
@@ -161,7 +181,7 @@ class ChatModelSlot:
             await host.aclose()
             raise
         except CoreError as error:
-            self._set(ModelStatus(name=found.entry.name, phase=ModelPhase.FAILED, detail=str(error)))
+            self._set(ModelStatus(name=found.name, phase=ModelPhase.FAILED, detail=str(error)))
             return
         self._host = host
 

@@ -3,6 +3,7 @@
 from core.storage.schema import (
     activity,
     archive_stages,
+    conversation_settings,
     event_vectors,
     first_light,
     goals,
@@ -31,4 +32,5 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("activity", activity.SQL),
     ("prompts", prompts.SQL),
     ("goals", goals.SQL),
+    ("conversation settings", conversation_settings.SQL),
 )
