@@ -1,4 +1,4 @@
-"""Four scripted "models" that misbehave in a known way, for measuring what the guards are worth. No real model.
+"""Scripted "models" that misbehave in a known way, for measuring what the guards are worth. No real model.
 
 Each is a `ChatModel` that answers from the material of the update at hand, always the same way for the same
 material. `raw` is what it would do to memory if nobody checked.
@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, Sequence
 from itertools import cycle, islice
+from typing import Literal
 
 from core.llm.port import (
     ChatMessage,
@@ -40,6 +41,7 @@ class ScriptedModel:
     """Answers with operations made from the material; subclasses say which."""
 
     name = "scripted"
+    mode: Literal["write", "select"] = "write"  # what it is used for, as if its exam had found it fit
 
     def __init__(self) -> None:
         self.material = Material()
@@ -160,6 +162,27 @@ class Injected(ScriptedModel):
         }
 
 
+class Eager(ScriptedModel):
+    """Asked to choose, wants every sentence kept and holds every issue for settled."""
+
+    name = "eager"
+    mode = "select"
+
+    def raw(self) -> Operations:
+        settled = [f"- [resolved] {item}" for item in self.items(Section.ISSUES)]
+        operations: Operations = {section: {"op": "KEEP"} for section in Section}
+        operations[Section.FACTS] = {"op": "APPEND", "items": self.said()}
+        operations[Section.ISSUES] = {"op": "UPDATE", "content": "\n".join(settled)}
+        return operations
+
+    async def choose(self, request: ChoiceRequest, /) -> ChoiceScores:
+        # longer questions a little surer, so that a question about a blank is answered less surely than any other
+        sure = 0.6 + 0.3 * min(len(request.messages[-1].text), 1_000) / 1_000
+        others = (1 - sure) / max(1, len(request.choices) - 1)
+        probabilities = (sure, *(others for _ in request.choices[1:]))
+        return ChoiceScores(probabilities=probabilities, prompt_tokens=1, reused_tokens=0, prompt_s=0.0)
+
+
 def flip(sentence: str) -> str:
     """Return a statement that says the opposite, "" where the script does not know how."""
     if sentence.endswith(("?", "？")) or len(sentence) < 8:
@@ -172,4 +195,4 @@ def flip(sentence: str) -> str:
     return turned if turned != sentence else ""
 
 
-SCRIPTED: tuple[type[ScriptedModel], ...] = (Forgetful, Degenerate, Careless, Injected)
+SCRIPTED: tuple[type[ScriptedModel], ...] = (Forgetful, Degenerate, Careless, Injected, Eager)

@@ -65,14 +65,26 @@ def key_of(section: Section, text: str) -> LineKey:
     return section, item_key(text)
 
 
-def index_lines(lines: Mapping[Section, Sequence[MemoryLine]]) -> dict[LineKey, Meta]:
-    """Return what is known of the lines of a version, removed and pending ones left out."""
-    return {
-        key_of(section, line.text): Meta(origin=line.origin, turns=line.turns, locked=line.locked)
+def index_lines(
+    lines: Mapping[Section, Sequence[MemoryLine]], parked: Mapping[Section, Sequence[ParkedLine]] | None = None
+) -> dict[LineKey, Meta]:
+    """Return what is known of the lines of a version and of those that wait beside it; removed and pending ones not.
+
+    A line that waited keeps its evidence when it enters later.
+    """
+    known = {
+        key_of(section, line.text): Meta(origin=line.origin, turns=line.turns)
+        for section, found in (parked or {}).items()
+        for line in found
+        if line.origin is not None
+    }
+    known.update(
+        (key_of(section, line.text), Meta(origin=line.origin, turns=line.turns, locked=line.locked))
         for section, found in lines.items()
         for line in found
         if line.state not in (LineState.REMOVED, LineState.PENDING)
-    }
+    )
+    return known
 
 
 def annotate(

@@ -51,6 +51,14 @@ def test_parked_line_gets_the_turns_it_came_from():
     assert [entry.turns for entry in found] == [(5,), ()]
 
 
+def test_line_that_waited_keeps_its_evidence_when_it_enters_later():
+    waiting = ParkedLine(text="call Bea", reason="x", turns=(TurnId(7),), origin=Origin.HEURISTIC)
+    (found,) = annotate_issues("- call Bea", index_lines({}, {ISSUES: [waiting]}))
+    assert (found.turns, found.origin) == ((7,), Origin.HEURISTIC)
+    (shown,) = compare([], [found])
+    assert shown.state is LineState.ADDED
+
+
 def test_parked_line_gets_its_origin_and_the_day_it_began_to_wait_once():
     parked = [ParkedLine(text="call Bea", reason="x"), ParkedLine(text="buy salt", reason="x", at=1.0)]
     found = annotate_parked(ISSUES, parked, index_lines({ISSUES: [line("call Bea")]}), at=9.0)
