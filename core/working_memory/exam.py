@@ -28,6 +28,7 @@ from core.working_memory.vetting import vet
 CONTEXT_TOKENS = 2048  # what the exam's prompts are built for; every model has as much
 LIMIT_S = 240.0  # for a busy machine; a quiet one needs about a minute
 WRITING_TOKENS = 160  # of an answer
+PAIRS = 1  # of statements a conversation, asked which is newer: shown, but no part of the verdict
 WRITTEN = (Section.FACTS, Section.ISSUES)
 LEAST_VALID = 0.9
 LEAST_SUPPORTED = 0.9
@@ -100,6 +101,11 @@ class _Writing:
     seconds: float = 0.0
 
     @property
+    def is_hopeless(self) -> bool:
+        """Whether what was written so far cannot be made good: a broken call, or most lines without evidence."""
+        return self.valid < self.calls or self.supported * 2 < self.lines
+
+    @property
     def passes(self) -> bool:
         """Whether the model may write: valid, true, worth it, and in bearable time."""
         return (
@@ -139,6 +145,8 @@ class Exam:
         """Ask everything and judge. Raises `ModelError` where the model does not answer at all."""
         begun = self._clock()
         for language in self._languages:
+            if self._writing.is_hopeless:
+                break
             self._say(f"writing ({language})")
             await self._write(load_exam(language)[0])
         for language in self._languages:
@@ -223,7 +231,7 @@ class Exam:
         tally.settled_alone += _count_settled(conversation, material.proposals)
         tally.settled += _count_settled(conversation, (*material.proposals, *selection.proposals))
         questions = Questions(self._model, conversation.language, conversation="exam")
-        for older, newer in conversation.pairs:
+        for older, newer in conversation.pairs[:PAIRS]:
             tally.pairs += 1
             tally.newer += await questions.second_is_newer(older, newer) > 0
 
