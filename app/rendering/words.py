@@ -165,6 +165,16 @@ def waiting(status: ModelStatus) -> str:
     return _WAITING.get(status.phase, "waiting for the model…")
 
 
+def size(number_bytes: int) -> str:
+    """`980 bytes`, `98 MB`, `2.4 GB`: powers of 1024, as the sentences about memory count."""
+    value = float(max(0, number_bytes))
+    for unit in ("bytes", "KB", "MB"):
+        if value < 1_024:
+            return f"{value:.0f} {unit}"
+        value /= 1_024
+    return f"{value:.1f} GB"
+
+
 def tokens_k(tokens: int) -> str:
     """`980`, `3.7k`, `8k` (also for 8,192, as context sizes are named)."""
     if tokens >= 1_024 and tokens % 1_024 == 0:

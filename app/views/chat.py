@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from app.models.conversations import UNTITLED
 from app.rendering.display import one_line
 from app.theme import Look
-from app.views.base import ElidedLabel, make_button, make_frame, make_label, set_property
+from app.views.base import ElidedLabel, make_button, make_frame, set_property
 from app.views.composer import Composer
 from app.views.transcript import Transcript
 from app.views.welcome import Welcome
@@ -27,6 +27,7 @@ class ChatPane(QWidget):
     remember_message_requested = Signal(Message)
     copy_requested = Signal(str)
     link_activated = Signal(QUrl)
+    models_requested = Signal()
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -39,7 +40,7 @@ class ChatPane(QWidget):
         self.memory_chip = make_button(
             "Memory on", "chip", self._on_chip, tip="Keep this conversation in memory or not"
         )
-        self.model_chip = make_label("", "chip")
+        self.model_chip = make_button("", "chip", self.models_requested.emit)
         row = self._header_row = QHBoxLayout(self._header)
         row.addWidget(self.title, 1)
         row.addWidget(self.memory_chip)
@@ -87,8 +88,9 @@ class ChatPane(QWidget):
     def show_model(self, status: ModelStatus) -> None:
         """Name the model in the header."""
         self.model_chip.setText(status.name)
+        self.model_chip.setAccessibleName(f"Model: {status.name}. Open the models")
         self._fit_header()
-        self.model_chip.setToolTip(status.detail)
+        self.model_chip.setToolTip(status.detail or "Models: choose, add and remove them")
 
     def show_messages(self, messages: Sequence[Message], has_earlier: bool) -> None:
         """Show the conversation's messages, or the empty page."""

@@ -15,11 +15,13 @@ class Toast(QFrame):
     undo_requested = Signal()
     gone = Signal()
 
-    def __init__(self, look: Look, over: QWidget) -> None:
+    def __init__(self, look: Look, over: QWidget, *, above: int = 150) -> None:
+        """`above`: how far over the lower edge, in design pixels."""
         super().__init__(over)
         self.setProperty("kind", "toast")
         self._look = look
         self._over = over
+        self._above = above
         self._label = make_label("", "toast")
         self._undo = make_button("Undo", "plain", self._on_undo)
         self._close = make_button("✕", "plain", self.dismiss, name="Close this message")
@@ -50,7 +52,7 @@ class Toast(QFrame):
     def _place(self) -> None:
         self.adjustSize()
         x = (self._over.width() - self.width()) // 2
-        self.move(max(4, x), self._over.height() - self.height() - self._look.px(150))
+        self.move(max(4, x), self._over.height() - self.height() - self._look.px(self._above))
 
     def _on_undo(self) -> None:
         self._leave()

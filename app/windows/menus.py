@@ -38,6 +38,7 @@ class Menus(QObject):
     remember_requested = Signal()
     undo_memory_requested = Signal()
     open_folder_requested = Signal()
+    models_requested = Signal()
 
     def __init__(self, window: "MainWindow") -> None:
         super().__init__(window)
@@ -53,6 +54,7 @@ class Menus(QObject):
         menu = window.menuBar().addMenu("&File")
         self._add(menu, "New conversation", self.new_requested.emit, QKeySequence.StandardKey.New)
         menu.addSeparator()
+        self._add(menu, "Models…", self.models_requested.emit, "Ctrl+M")
         self._add(menu, "Open the data folder", self.open_folder_requested.emit)
         menu.addSeparator()
         self._add(menu, "Close window", window.close, QKeySequence.StandardKey.Close)

@@ -28,12 +28,14 @@ from core.model import (
     Section,
     Segment,
     SegmentId,
+    SentPrompt,
     SessionId,
     TreeItem,
     TreeView,
     TurnId,
     WorkingMemory,
 )
+from tests.app.scripted_models import ScriptedModels
 
 
 def empty_memory(session_id: SessionId) -> WorkingMemory:
@@ -140,9 +142,7 @@ class ScriptedMemory:
     async def compare(self, session_id: SessionId, older: int, newer: int) -> MemoryDiff:
         return replace(self.diff, older=older, newer=newer)
 
-    async def add(
-        self, session_id: SessionId, section: Section, text: str, *, turns: Sequence[TurnId] = ()
-    ) -> str:
+    async def add(self, session_id: SessionId, section: Section, text: str, *, turns: Sequence[TurnId] = ()) -> str:
         return self._note("add", section, text)
 
     async def remember(self, session_id: SessionId, text: str, turn: TurnId) -> str:
@@ -247,6 +247,28 @@ class ScriptedTree:
         return self.below.get(ref, ())
 
 
+class ScriptedPrompts:
+    """`engine.prompts`: what was sent in each conversation, oldest first, and its instructions."""
+
+    def __init__(self, engine: "ScriptedEngine") -> None:
+        self._engine = engine
+        self.held: dict[SessionId, tuple[SentPrompt, ...]] = {}
+        self.instructions: dict[SessionId, str] = {}
+
+    async def load(self, session_id: SessionId, turn: TurnId | None = None) -> SentPrompt | None:
+        self._engine.maybe_fail()
+        held = self.held.get(session_id, ())
+        return next((sent for sent in held if sent.turn == turn), held[-1] if held else None)
+
+    async def load_instructions(self, session_id: SessionId) -> str:
+        return self.instructions.get(session_id, "")
+
+    async def set_instructions(self, session_id: SessionId, text: str) -> None:
+        self._engine.maybe_fail()
+        self.instructions[session_id] = text
+        self._engine.publish(Changes(prompts=frozenset({session_id})))
+
+
 class ScriptedEngine:
     """Everything a presenter may ask of the engine; tests set what it holds and how it fails."""
 
@@ -261,7 +283,9 @@ class ScriptedEngine:
         self.memories: dict[SessionId, list[WorkingMemory]] = {}
         self.files = ScriptedFiles(self)
         self.profile = ScriptedProfile(self)
+        self.prompts = ScriptedPrompts(self)
         self.memory = ScriptedMemory(self)
+        self.models = ScriptedModels(self.maybe_fail, self.publish)
         self.drafts: dict[SessionId, str] = {}
         self.undone: list[int] = []
         self.stopped: list[SessionId] = []

@@ -1,0 +1,176 @@
+"""Pictures of the Models page and the answer settings: `python -m tests.gui.gallery_models FOLDER [STATE …]`."""
+
+import asyncio
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QApplication
+from qasync import QEventLoop
+
+from app.desk import Desk
+from app.rendering.model_rows import ModelAct
+from app.theme import Look, ThemeMode
+from app.windows.main_window import MainWindow
+from core.model import ExamResult
+from core.model_files import (
+    DownloadProgress,
+    DownloadStep,
+    Fit,
+    FitVerdict,
+    FoundFile,
+    ModelCard,
+    ModelKind,
+    ModelOffer,
+    ModelOrigin,
+    ModelRole,
+)
+from tests.app.scripted import ScriptedEngine
+from tests.app.scripted_models import BUILT_IN, FITS, GB, ScriptedModels
+from tests.gui.gallery import ROOT, fill
+
+HOME = Path("/home/ada")
+TIGHT = Fit(
+    verdict=FitVerdict.TIGHT, needed_bytes=3 * GB, free_bytes=4 * GB, context_tokens=4096,
+    sentence="Tight: it needs about 3.2 GB with a context of 4,096 tokens, and 3.5 GB are free, so other programs may "
+    "become slow.",
+)  # fmt: skip
+TOO_BIG = Fit(
+    verdict=FitVerdict.TOO_BIG, needed_bytes=9 * GB, free_bytes=4 * GB, context_tokens=32_768,
+    offered_context_tokens=4096,
+    sentence="Too big: it needs about 9.1 GB with a context of 32,768 tokens, and 4.0 GB are free. With a context of "
+    "4,096 tokens it fits.",
+)  # fmt: skip
+
+
+def fill_models(models: ScriptedModels, *, chinese: bool = False) -> None:
+    """Models of every kind and state."""
+    exam = ExamResult(
+        model="qwen3-4b.gguf", sha256="", taken_at=0.0, took_s=48.0, verdict="write",
+        sentence="Writes memory itself: 96 % of what it wrote is backed by the conversation, in English and Chinese.",
+        tokens_per_s=14.2,
+    )  # fmt: skip
+    off = replace(exam, verdict="off", sentence="Not asked about memory: its choices were no better than a plain rank.")
+    models.cards = [
+        replace(BUILT_IN, exam=off, tokens_per_s=112.0, roles=()),
+        ModelCard(
+            id="qwen3-4b.gguf", name="通义千问 3 4B 指令版" if chinese else "Qwen3 4B Instruct",
+            path=HOME / ".local/share/Keepsake/models/Qwen3-4B-Instruct-2507-Q4_K_M.gguf", kind=ModelKind.CHAT,
+            origin=ModelOrigin.OURS, size_bytes=2_497_281_120, architecture="qwen3", quantisation="Q4_K_M",
+            parameters=4_022_468_096, context_tokens=262_144, layers=36, heads=32, licence="Apache-2.0",
+            has_template=True, source="downloaded from huggingface.co", tokens_per_s=14.2, fit=TIGHT, exam=exam,
+            roles=(ModelRole.CHAT, ModelRole.MEMORY),
+        ),
+        ModelCard(
+            id=str(HOME / "models/mistral-7b.gguf"), name="Mistral 7B Instruct v0.3",
+            path=HOME / "models/mistral-7b-instruct-v0.3.Q8_0.gguf", kind=ModelKind.CHAT,
+            origin=ModelOrigin.ELSEWHERE, size_bytes=7_702_565_088, architecture="llama", quantisation="Q8_0",
+            parameters=7_248_023_552, context_tokens=32_768, layers=32, heads=32, fit=TOO_BIG,
+        ),
+        ModelCard(
+            id="nomic.gguf", name="nomic-embed-text v1.5", path=HOME / ".local/share/Keepsake/models/nomic.gguf",
+            kind=ModelKind.EMBEDDING, origin=ModelOrigin.OURS, size_bytes=140 << 20, architecture="nomic-bert",
+            quantisation="Q8_0", parameters=136_731_648, context_tokens=2048, licence="Apache-2.0", fit=FITS,
+        ),
+        ModelCard(
+            id="broken.gguf", name="llama-half.gguf", path=HOME / "Downloads/llama-half.gguf", kind=ModelKind.CHAT,
+            origin=ModelOrigin.ELSEWHERE,
+            problem="llama-half.gguf ends too early: 1.2 GB of 4.1 GB are there. The download was probably cut off. "
+            "Your conversations are not affected, and the file was left as it is.",
+        ),
+    ]  # fmt: skip
+    models.found = [
+        FoundFile(path=HOME / ".lmstudio/models/gemma-3-4b-it-Q4_K_M.gguf", program="LM Studio", name="gemma 3 4b it",
+                  kind=ModelKind.CHAT, size_bytes=2_489_757_856, quantisation="Q4_K_M", context_tokens=131_072,
+                  fit=TIGHT),
+        FoundFile(path=HOME / ".ollama/models/blobs/sha256-dde5aa3fc5ff", program="Ollama", name="llama3.2:3b",
+                  kind=ModelKind.CHAT, size_bytes=2_019_377_376, quantisation="Q4_K_M", context_tokens=131_072,
+                  fit=FITS),
+    ]  # fmt: skip
+    models.offers = [
+        ModelOffer(id="qwen3-0.6b", name="Qwen3 0.6B", kind=ModelKind.CHAT, host="huggingface.co",
+                   file="Qwen3-0.6B-Q8_0.gguf", size_bytes=639_446_688, context_tokens=40_960, licence="Apache-2.0",
+                   fit=FITS),
+        ModelOffer(id="mine", name="My fine-tune", kind=ModelKind.CHAT, host="models.example.org", file="mine.gguf",
+                   size_bytes=1_100_000_000, context_tokens=8192, licence="own", fit=FITS, received_bytes=450_000_000,
+                   by_user=True),
+    ]  # fmt: skip
+
+
+async def prepare(state: str, engine: ScriptedEngine, desk: Desk) -> None:
+    presenter = desk.open_models()
+    assert desk.models_window is not None
+    page = desk.models_window.page
+    await asyncio.sleep(0.2)
+    page.select(f"here:{engine.models.cards[min(1, len(engine.models.cards) - 1)].id}" if engine.models.cards else "")
+    if "toobig" in state:
+        page.select(f"here:{HOME / 'models/mistral-7b.gguf'}")
+    if "broken" in state:
+        page.select("here:broken.gguf")
+    if "found" in state:
+        page.select(f"found:{engine.models.found[1].path}")
+    if "download" in state:
+        page.select("offer:qwen3-0.6b")
+        presenter.act("offer:qwen3-0.6b", ModelAct.DOWNLOAD)
+        await asyncio.sleep(0.1)
+        assert engine.models.running is not None
+        engine.models.running(
+            DownloadProgress(
+                id="qwen3-0.6b", step=DownloadStep.RECEIVING, done_bytes=240_000_000, total_bytes=639_446_688,
+                bytes_per_s=8_400_000.0,
+            )
+        )  # fmt: skip
+    if "question" in state:
+        presenter.import_paths([Path("/home/ada/Downloads/phi-4-mini-instruct-Q4_K_M.gguf")])
+    if "undo" in state:
+        presenter.act("here:nomic.gguf", ModelAct.REMOVE)
+
+
+async def take(app: QApplication, folder: Path, states: list[str]) -> None:
+    for state in states:
+        engine = ScriptedEngine()
+        engine.now = time.time()
+        fill(engine)
+        if "empty" in state:
+            engine.models.cards = []
+        else:
+            fill_models(engine.models, chinese="chinese" in state)
+        settings = QSettings(str(folder / "none.ini"), QSettings.Format.IniFormat)
+        settings.clear()
+        settings.setValue("conversation", "zh" if "chinese" in state else "pg")
+        look = Look(app, ROOT / "resources" / "themes")
+        mode = ThemeMode.DARK if "dark" in state else ThemeMode.LIGHT
+        look.apply(mode=mode, zoom_percent=150 if "zoom150" in state else 100)
+        window = MainWindow(look, settings)
+        window.resize(1440, 1000)
+        window.show()
+        desk = Desk(cast(Any, engine), window, settings)
+        await desk.start()
+        await prepare(state, engine, desk)
+        await asyncio.sleep(0.3)
+        assert desk.models_window is not None
+        desk.models_window.grab().save(str(folder / f"models-{state}.png"))
+        if state == "light":
+            window.grab().save(str(folder / "models-window.png"))
+        await desk.aclose()
+        window.close()
+        window.deleteLater()
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    states = sys.argv[2:] or [
+        "light", "dark", "chinese", "zoom150", "toobig", "broken", "found", "download", "question", "undo", "empty",
+    ]  # fmt: skip
+    app = QApplication([])
+    app.setQuitOnLastWindowClosed(False)
+    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
+        runner.run(take(app, folder, states))
+
+
+if __name__ == "__main__":
+    main()
