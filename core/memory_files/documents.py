@@ -49,6 +49,7 @@ class Edit:
     outcome: Outcome
     reason: str = ""
     lines: tuple[int, ...] = ()  # numbers, from 1, of the lines that were put in
+    moved: tuple[str, ...] = ()  # entries that made room and go to the history folder
 
 
 def guard(file: str, action: str, content: str, section_title: str | None = None) -> str | None:
@@ -130,22 +131,29 @@ def replace_section(
     return _finish(old, text, fresh, budget)
 
 
-def make_room(text: str, machine_lines: Collection[str], excess: int) -> tuple[str, tuple[str, ...]]:
+def make_room(
+    text: str, machine_lines: Collection[str], excess: int, confirmed: Collection[str] = ()
+) -> tuple[str, tuple[str, ...]]:
     """Take the oldest machine-written entries out until `excess` characters are free; return text and entries.
 
-    The user's lines, headings and fenced text stay; fewer characters are freed when that is all there is.
+    Those that were confirmed go last. The user's lines, headings and fenced text stay; fewer characters are freed when
+    that is all there is.
     """
-    kept: list[str] = []
-    removed: list[str] = []
     raw = split_lines(text)
-    for line, whole in zip(read_lines(text), raw, strict=True):
-        machine = line.text.rstrip() in machine_lines and _BULLET.match(line.text) is not None
-        if excess > 0 and machine and not line.fenced:
-            removed.append(line.text.rstrip())
-            excess -= len(whole)
-        else:
-            kept.append(whole)
-    return "".join(kept), tuple(removed)
+    candidates = [
+        line.number - 1
+        for line in read_lines(text)
+        if line.text.rstrip() in machine_lines and _BULLET.match(line.text) is not None and not line.fenced
+    ]
+    candidates.sort(key=lambda i: (raw[i].rstrip() in confirmed, i))
+    removed: set[int] = set()
+    for i in candidates:
+        if excess <= 0:
+            break
+        removed.add(i)
+        excess -= len(raw[i])
+    kept = "".join(line for i, line in enumerate(raw) if i not in removed)
+    return kept, tuple(raw[i].rstrip() for i in sorted(removed))
 
 
 def excerpt(text: str, budget: int = EXCERPT_CHARACTERS) -> str:

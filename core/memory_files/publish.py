@@ -9,7 +9,7 @@ exchange (some network disks, Windows) a link and a rename do nearly the same.
 import contextlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from core.errors import MemoryFileError
@@ -21,6 +21,7 @@ HISTORY = ".history"
 KEEP_REPLACED = 20  # replaced files a memory file keeps in .history/
 _TEMPORARY = ".tmp-"
 _NOTE = ".note-"
+_MARK_DIGITS = 16  # of the content's hash
 _NEW_MODE = 0o600
 
 OnStep = Callable[[str], None]
@@ -101,7 +102,7 @@ def publish(folder: Folder, history: Folder, base: Base, change: NewChange, on_s
     note = _Note(
         change=change,
         temporary=random_name(_TEMPORARY),
-        replaced=f"{change.file}.{stamp}-{random_name('')[:8]}",
+        replaced=f"{change.file}.{stamp}-{random_name('')[:8]}{_mark(encode(change.file, change.before))}",
     )
     data = encode(change.file, change.after)
     attempted = False
@@ -148,6 +149,43 @@ def settle(folder: Folder, history: Folder, file: str) -> NewChange | None:
     _sweep(history)
     _prune(history, file)
     return note.change if happened else None
+
+
+def find_late(history: Folder, file: str) -> Iterator[tuple[str, str, str]]:
+    """Yield (name, mark of what it held when it was replaced, text now) of replaced files that were written since.
+
+    An editor that had the file open when we replaced it writes there. Call `acknowledge_late` once its text is safe.
+    """
+    for name in history.names():
+        mark = name.rpartition("~")[2] if name.startswith(f"{file}.") and "~" in name else ""
+        if not mark:
+            continue
+        kept = history.read(name)
+        if kept is not None and digest(kept.data)[:_MARK_DIGITS] != mark and kept.data:
+            with contextlib.suppress(MemoryFileError):  # half a character so far: the next write looks again
+                yield name, mark, decode(file, kept.data)
+
+
+def acknowledge_late(history: Folder, name: str, text: str, file: str) -> None:
+    """Note that what an editor wrote into a replaced file is in the file now."""
+    history.replace(name, history, name.rpartition("~")[0] + _mark(encode(file, text)))
+
+
+def keep_moved(history: Folder, file: str, entries: Sequence[str]) -> str:
+    """Put entries that made room behind those that did before; returns the name of that file."""
+    name = f"older-{file}"
+    held = history.read(name)
+    text = (decode(name, held.data) if held else "") + "".join(f"{entry}\n" for entry in entries)
+    temporary = random_name(_TEMPORARY)
+    _write_new(history, temporary, encode(name, text), _NEW_MODE, lambda step: None)
+    history.replace(temporary, history, name)
+    history.sync()
+    return name
+
+
+def _mark(data: bytes) -> str:
+    """What the end of a replaced file's name says of its content."""
+    return f"~{digest(data)[:_MARK_DIGITS]}"
 
 
 def _happened(folder: Folder, history: Folder, note: _Note) -> bool:

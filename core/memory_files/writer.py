@@ -6,6 +6,7 @@ A crash anywhere leaves the old or the new text, whole; the note tells the next 
 Blocking: call it from a worker thread, never from the Qt thread.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,12 +21,27 @@ from core.memory_files.documents import BUDGET_CHARACTERS, Edit, Outcome, Redact
 from core.memory_files.folder import Folder
 from core.memory_files.history import OUTSIDE_ACTOR, OUTSIDE_CAUSE, OWN_ACTOR, HistoryStore, NewChange, is_users
 from core.memory_files.merge import merge
-from core.memory_files.publish import HISTORY, Base, ChangedMeanwhile, OnStep, encode, publish, read_base, settle
+from core.memory_files.outside import put_back, take_late
+from core.memory_files.publish import (
+    HISTORY,
+    Base,
+    ChangedMeanwhile,
+    OnStep,
+    acknowledge_late,
+    encode,
+    find_late,
+    keep_moved,
+    publish,
+    read_base,
+    settle,
+)
 from core.model import FileChange, TurnId
 
 FILES = ("MEMORY.md", "SKILL.md", "MEMORY_GOALS.md")
 LOCK_NAME = ".memory-write.lock"
 LOCK_WAIT_S = 10.0
+MERGED_CAUSE = "Your editor and Keepsake wrote at the same time; both are kept"
+EMPTY_LOOKS, EMPTY_LOOK_S = 10, 0.02
 ATTEMPTS = 4  # the first and three more, when another program writes at the same moment
 
 _locks: dict[Path, threading.Lock] = {}
@@ -169,10 +185,14 @@ class MemoryFileWriter:
             interrupted = settle(folder, history, file)
             if interrupted is not None:
                 self._record_interrupted(interrupted)
-            base = read_base(folder, file)
+            base = self._read_settled(folder, file)
             outside: list[FileChange] = []
             for _ in range(ATTEMPTS):
-                outside += self._note_outside(file, base.text, cause.at)
+                try:
+                    base = self._take_outside(folder, history, base, file, cause.at, outside)
+                except ChangedMeanwhile as changed:
+                    base = changed.base
+                    continue
                 edit = apply(base.text)
                 if edit.outcome is not Outcome.WRITTEN:
                     return _unwritten(file, edit, outside)
@@ -197,6 +217,41 @@ class MemoryFileWriter:
             "file is that program's. Close it there, or try again."
         )
 
+    def _read_settled(self, folder: Folder, file: str) -> Base:
+        """Read a file; one that has just been emptied is given the moment an editor needs to write it anew."""
+        base = read_base(folder, file)
+        last = self._history.last_change(file)
+        for _ in range(EMPTY_LOOKS):
+            if base.text or base.snapshot is None or last is None or not last.after:
+                break
+            time.sleep(EMPTY_LOOK_S)
+            base = read_base(folder, file)
+        return base
+
+    def _take_outside(
+        self, folder: Folder, history: Folder, base: Base, file: str, at: float, outside: list[FileChange]
+    ) -> Base:
+        """Record what editors did, and let nothing be lost between their saves and our writes; raises as `publish`."""
+        noted = self._note_outside(file, base.text, at)
+        outside += noted
+        text, late = base.text, list(find_late(history, file))
+        if noted or late:
+            changes = self._history.changes(file)
+            text = put_back(text, changes[len(noted) :], at) if noted else text
+            for _, mark, theirs in late:
+                text = take_late(theirs, mark, changes, text)
+        if text != base.text:
+            change = NewChange(
+                file=file, at=at, actor=OUTSIDE_ACTOR, cause=MERGED_CAUSE, turns=(), before=base.text, after=text
+            )
+            publish(folder, history, base, change, self._on_step)
+            outside.append(self._history.record(change))
+            settle(folder, history, file)
+            base = read_base(folder, file)
+        for name, _, theirs in late:
+            acknowledge_late(history, name, theirs, file)
+        return base
+
     def _finish(
         self,
         folder: Folder,
@@ -210,7 +265,11 @@ class MemoryFileWriter:
         recorded = self._history.record(change)
         self._on_step("settle")
         settle(folder, history, change.file)
-        note = f"{change.file} has a second name (a hard link), which keeps the old text." if base.links > 1 else ""
+        notes = [describe_links(change.file)] if base.links > 1 else []
+        if edit.moved:
+            name, count = keep_moved(history, change.file, edit.moved), len(edit.moved)
+            moved = "The oldest entry" if count == 1 else f"The {count} oldest entries"
+            notes.append(f"{moved} made room and {'is' if count == 1 else 'are'} now in {HISTORY}/{name}.")
         return WriteResult(
             file=change.file,
             outcome=Outcome.WRITTEN,
@@ -219,7 +278,7 @@ class MemoryFileWriter:
             outside=tuple(outside),
             bytes_written=len(encode(change.file, edit.text)),
             lines=edit.lines,
-            note=note,
+            note=" ".join(notes),
         )
 
     def _note_outside(self, file: str, text: str, at: float) -> list[FileChange]:
@@ -250,10 +309,19 @@ class MemoryFileWriter:
         edit = apply(text)
         if edit.outcome is not Outcome.OVER_BUDGET:
             return edit
-        lighter, removed = documents.make_room(text, self.own_lines(file), int(edit.reason))
+        own, confirmed = self.own_lines(file), self._confirmed_lines(file)
+        lighter, removed = documents.make_room(text, own, int(edit.reason), confirmed)
         again = apply(lighter) if removed else edit
-        # The history keeps what left the file: the change's `before` holds it.
-        return again if again.outcome is Outcome.WRITTEN else replace(edit, text=text)
+        return replace(again, moved=removed) if again.outcome is Outcome.WRITTEN else replace(edit, text=text)
+
+    def _confirmed_lines(self, file: str) -> frozenset[str]:
+        """Return entries that came in alone and rest on more than one turn."""
+        found: set[str] = set()
+        for change in self._history.changes(file):
+            if len(change.turns) > 1 and not is_users(change.actor):
+                added = documents.machine_lines([(change.before, change.after)])
+                found |= added if len(added) == 1 else frozenset()
+        return frozenset(found)
 
     def _refused(self, file: str, reason: str | None) -> WriteResult | None:
         if reason is None:
@@ -282,7 +350,7 @@ class MemoryFileWriter:
             ours = _locks.setdefault(workspace, threading.Lock())
         deadline = time.monotonic() + self._lock_wait_s
         if not ours.acquire(timeout=self._lock_wait_s):
-            raise _busy(None)
+            raise _busy(os.getpid())
         try:
             lock = OwnedLock(workspace / LOCK_NAME)
             try:
@@ -305,6 +373,11 @@ class MemoryFileWriter:
             ) from error
         finally:
             ours.release()
+
+
+def describe_links(file: str) -> str:
+    """Say that a file has a second name."""
+    return f"{file} has a second name (a hard link), which keeps the old text when Keepsake writes."
 
 
 def _busy(pid: int | None) -> MemoryFileBusyError:
