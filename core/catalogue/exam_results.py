@@ -27,7 +27,20 @@ class ExamResults:
     def load(self, model: Path) -> ExamResult | None:
         """Return the result for a model file; None if it took no exam of this version."""
         data = self._read()
-        found = data["results"].get(self._hash(model, data))
+        return self._find(data, self._hash(model, data))
+
+    def load_known(self, model: Path) -> ExamResult | None:
+        """Return the result as `load` does, but None for a file that was never hashed: that may take a minute."""
+        data = self._read()
+        stat = model.stat()
+        known = data["files"].get(str(model.resolve()))
+        if not known or known[:2] != [stat.st_size, stat.st_mtime_ns]:
+            return None
+        return self._find(data, str(known[2]))
+
+    @staticmethod
+    def _find(data: dict[str, Any], sha256: str) -> ExamResult | None:
+        found = data["results"].get(sha256)
         try:
             return ExamResult(**{**found, "useful": tuple(found["useful"])}) if found else None
         except (TypeError, KeyError):

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import cast
 
 from core.archivist.recap_writer import RecapModel
+from core.catalogue.choice import ChosenModel, ModelChoice
 from core.catalogue.exam_results import ExamResults
-from core.catalogue.models import find_model
 from core.changes import Changes
 from core.errors import CoreError, ModelError
+from core.llm.port import ChatModel
 from core.model import ExamResult, ModelPhase
+from core.model_files import ModelRole
 from core.services.ground import Ground
-from core.sessions.chat_model import ChatModelSlot
 from core.working_memory.update import Mode, Updater
 
 log = logging.getLogger(__name__)
@@ -31,8 +32,12 @@ _LOADED = frozenset({ModelPhase.READY, ModelPhase.READING, ModelPhase.WRITING})
 class ExamsService:
     """Takes exams and says what they mean."""
 
-    def __init__(self, ground: Ground, model: ChatModelSlot) -> None:
+    def __init__(
+        self, ground: Ground, model: ChatModel, *, find: Callable[[], ChosenModel | None] | None = None
+    ) -> None:
+        """`find` returns which model is asked about memory; by default the chat's."""
         self._ground = ground
+        self._find = find or self._find_default
         self._model = model
         self._results = ExamResults(ground.folder.models)
         self._known: ExamResult | None = None
@@ -68,19 +73,27 @@ class ExamsService:
         fit = wanted != "auto" or (result is not None and result.verdict in ("write", "select"))
         return await self._find_file() if fit else None
 
+    def look_again(self) -> None:
+        """Another model may be asked about memory from now on."""
+        self._known, self._looked = None, False
+
     async def take(self, progress: Callable[[str], None] | None = None) -> ExamResult:
         """Let the chat model take the exam now; raises `ModelError` where there is none or it stops."""
+        path = await self._find_file()
+        if path is None:
+            raise ModelError("There is no chat model to examine. Put a GGUF file into the folder of models first.")
+        return await self.examine(self._model, path, progress)
+
+    async def examine(self, model: ChatModel, path: Path, progress: Callable[[str], None] | None = None) -> ExamResult:
+        """Let a model take the exam, whose file is at `path`; one exam at a time. Raises `ModelError`."""
         from core.working_memory.exam import Exam  # jsonschema comes with it
 
         async with self._lock:
-            path = await self._find_file()
-            if path is None:
-                raise ModelError("There is no chat model to examine. Put a GGUF file into the folder of models first.")
-            sha256 = await self._ground.think(lambda: self._results.hash(path))
-            exam = Exam(self._model, clock=time.monotonic, on_progress=progress)
+            sha256 = await asyncio.to_thread(self._results.hash, path)
+            exam = Exam(model, clock=time.monotonic, on_progress=progress)
             result = await exam.take(model_name=path.name, sha256=sha256, at=self._ground.clock())
             await self._ground.think(lambda: self._results.save(result))
-            self._known, self._looked = result, True
+            self.look_again()
         self._ground.publish(Changes(model=True))
         return result
 
@@ -112,8 +125,12 @@ class ExamsService:
         return RecapModel(model=self._model, mode="select", languages=languages) if languages else None
 
     async def _find_file(self) -> Path | None:
-        found = await self._ground.think(lambda: find_model(self._ground.resources, self._ground.folder.models))
+        found = await self._ground.think(self._find)
         return found.path if found else None
+
+    def _find_default(self) -> ChosenModel | None:
+        folder, settings = self._ground.folder, self._ground.settings.models
+        return ModelChoice(self._ground.resources, folder.root, folder.models, settings).find(ModelRole.MEMORY)
 
     async def _watch_rest(self) -> None:
         """Look now and then whether the model has nothing to do, then let it take its exam."""

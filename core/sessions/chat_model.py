@@ -72,6 +72,11 @@ class ChatModelSlot:
         self._loading: asyncio.Task[None] | None = None
         self.status = ModelStatus(name="", phase=ModelPhase.STARTING, detail="The model has not been started yet.")
 
+    @property
+    def holds_memory(self) -> bool:
+        """Whether the model's process runs."""
+        return self._host is not None and self._host.pid is not None
+
     def start(self) -> None:
         """Begin to load the model; returns at once."""
         if self._loading is None or self._loading.done():
