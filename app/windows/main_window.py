@@ -12,6 +12,7 @@ from app.views.inspector import Inspector
 from app.views.memory import MemoryTab
 from app.views.notice import Notice
 from app.views.profile import ProfileTab
+from app.views.prompt import PromptTab
 from app.views.segments import SegmentsTab
 from app.views.sidebar import Sidebar
 from app.views.statusbar import StatusBar
@@ -47,7 +48,14 @@ class MainWindow(QMainWindow):
         self.segments = SegmentsTab(look)
         self.files = FilesTab(look)
         self.profile = ProfileTab(look)
-        pages = (("Memory", self.memory), ("Segments", self.segments), ("Files", self.files), ("Profile", self.profile))
+        self.prompt = PromptTab(look)
+        pages = (
+            ("Memory", self.memory),
+            ("Segments", self.segments),
+            ("Files", self.files),
+            ("Profile", self.profile),
+            ("Prompt", self.prompt),
+        )
         for name, page in pages:
             self.inspector.add_tab(name, page)
         self.status_line = StatusBar(look)
