@@ -12,6 +12,7 @@ from app.presenters.conversations import ConversationsPresenter
 from app.presenters.files import FilesPresenter
 from app.presenters.memory import MemoryPresenter
 from app.presenters.profile import ProfilePresenter
+from app.presenters.prompt import PromptPresenter
 from app.presenters.segments import SegmentsPresenter
 from app.presenters.status import StatusPresenter
 from app.presenters.tree import TreePresenter
@@ -85,6 +86,7 @@ class Desk(QObject):
         self.tree = TreePresenter(engine.tree, window.segments.tree, report=report, clock=time.time)
         self.files = FilesPresenter(engine.files, window.files, report=report, clock=time.time)
         self.profile = ProfilePresenter(engine.profile, window.profile, report=report, clock=time.time)
+        self.prompt = PromptPresenter(engine.prompts, window.prompt, report=report, clock=time.time)
         self.status = StatusPresenter(engine, StatusPane(window))
         self._toast_undo: Callable[[], None] = self.list.undo_delete  # what the toast on screen takes back
         self._unsubscribe = engine.subscribe(self._on_changes)
@@ -107,7 +109,8 @@ class Desk(QObject):
         if self.list.selected is not None:
             self._state.setValue("conversation", self.list.selected)
             self._state.sync()
-        for presenter in (self.profile, self.files, self.tree, self.segments, self.memory, self.chat, self.list):
+        tabs = (self.prompt, self.profile, self.files, self.tree, self.segments, self.memory)
+        for presenter in (*tabs, self.chat, self.list):
             await presenter.aclose()
 
     def _join(self) -> None:
@@ -148,6 +151,10 @@ class Desk(QObject):
         window.profile.forget_requested.connect(self.profile.forget)
         window.profile.keep_requested.connect(self.profile.keep)
         window.profile.undo_requested.connect(self.profile.undo)
+        window.prompt.chosen.connect(self.prompt.choose)
+        window.prompt.instructions_saved.connect(self.prompt.set_instructions)
+        window.prompt.turn_requested.connect(self._jump_to)
+        window.prompt.copy_requested.connect(self._copy)
         window.inspector.tab_changed.connect(self._on_tab)
         self._on_tab(window.inspector.current())
 
@@ -179,7 +186,7 @@ class Desk(QObject):
         self._window.menus.undo_memory_requested.connect(self.memory.undo)
 
     def _on_open(self, conversation: Conversation | None) -> None:
-        for pane in (self.chat, self.memory, self.segments, self.status):
+        for pane in (self.chat, self.memory, self.segments, self.prompt, self.status):
             pane.show(conversation)
         self._window.setWindowTitle(
             f"{one_line(conversation.title, 80)} · Keepsake" if conversation and conversation.title else "Keepsake"
@@ -194,6 +201,7 @@ class Desk(QObject):
             self.tree,
             self.files,
             self.profile,
+            self.prompt,
             self.status,
         ):
             pane.on_changes(changes)
@@ -205,6 +213,7 @@ class Desk(QObject):
         self.tree.set_visible(name == "Segments" and self._window.segments.shows_tree)
         self.files.set_visible(name == "Files")
         self.profile.set_visible(name == "Profile")
+        self.prompt.set_visible(name == "Prompt")
 
     @Slot(str)
     def _on_segments_page(self, _name: str) -> None:
