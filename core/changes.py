@@ -31,6 +31,7 @@ class Changes:
     prompts: frozenset[SessionId] = frozenset()
     model: bool = False
     status: bool = False
+    settings: bool = False
     everything: bool = False
     reply: ReplyPiece | None = None
 

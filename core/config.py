@@ -7,7 +7,7 @@ changes nothing and is a warning. Nothing is read at import.
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -15,17 +15,21 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from core.errors import SettingsError
 
 ENVIRONMENT_PREFIX = "KEEPSAKE_LEARNING_"
-_CHOICES = {
+CHOICES = {
     "memory_update": ("auto", "off", "select", "write"),
     "import_way": ("", "link", "reference", "copy"),
+    "theme": ("system", "light", "dark"),
 }
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("0", "false", "no", "off")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class LearningSettings:
-    """Section `learning`: what is remembered, and how (archivist.md section 18)."""
+    """Section `learning`: what is remembered, and how (archivist.md section 18).
+
+    All parts of a process share one: `Settings.adopt` changes it in place, so that a change holds at once.
+    """
 
     enabled: bool = False
     episodic_capture_enabled: bool = True
@@ -50,9 +54,9 @@ class LearningSettings:
     stm_budget_chars: int = 6000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ModelSettings:
-    """Section `models`: how the chat model is run."""
+    """Section `models`: how the chat model is run. Shared and changed in place as `LearningSettings` is."""
 
     context_tokens: int = 4096
     threads: int | None = None  # None: all physical cores but one, which the interface keeps
@@ -69,7 +73,7 @@ class ModelSettings:
     memory_update: str = "auto"  # what the chat model does for memory: auto (its exam says), off, select or write
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class AppSettings:
     """Section `app`: the window."""
 
@@ -84,6 +88,16 @@ class Settings:
     models: ModelSettings = field(default_factory=ModelSettings)
     app: AppSettings = field(default_factory=AppSettings)
     warnings: tuple[str, ...] = ()
+
+    def copy(self) -> "Settings":
+        """Return the same settings for another process's parts: adopting there changes nothing here."""
+        return replace(self, learning=replace(self.learning), models=replace(self.models), app=replace(self.app))
+
+    def adopt(self, newer: "Settings") -> None:
+        """Take the values of newer settings; whoever holds a section sees them from now on."""
+        for mine, theirs in ((self.learning, newer.learning), (self.models, newer.models), (self.app, newer.app)):
+            for each in fields(mine):
+                setattr(mine, each.name, getattr(theirs, each.name))
 
     def without_embeddings(self) -> "Settings":
         """Return the same settings with vectors switched off."""
@@ -145,7 +159,7 @@ def _read_section(kind: type[T], table: Mapping[str, Any], *, where: str) -> T:
     for name, value in table.items():
         if name not in kinds:
             raise SettingsError(f"{where}: there is no setting {name!r}. Known are {', '.join(kinds)}.")
-        if not _fits(value, kinds[name]) or value not in _CHOICES.get(name, (value,)):
+        if not _fits(value, kinds[name]) or value not in CHOICES.get(name, (value,)):
             raise SettingsError(f"{where}: {name} cannot be {value!r}.")
     return kind(**table)
 
@@ -157,6 +171,13 @@ def _fits(value: object, kind: Any) -> bool:
     if isinstance(value, int | float) and value < 0:
         return False
     return isinstance(value, options) or (isinstance(value, int) and float in options)
+
+
+def parse_value(text: str, kind: Any) -> bool | int | float | str:
+    """Read one value of a kind that is given as text; raise ValueError where it is none."""
+    if kind is str:
+        return text.strip()
+    return _parse(text, kind)
 
 
 def _parse(text: str, kind: Any) -> bool | int | float:

@@ -7,6 +7,7 @@ thread.
 
 import asyncio
 import logging
+import os
 import time
 import uuid
 from collections.abc import Callable
@@ -44,6 +45,7 @@ from core.services.profile import ProfileService
 from core.services.prompts import PromptsService
 from core.services.recall import RecallService
 from core.services.segments import SegmentsService
+from core.services.settings import SettingsService
 from core.services.tree import TreeService
 from core.sessions import transcript
 from core.sessions.chat_model import ChatModelSlot
@@ -76,7 +78,7 @@ class Engine:
     ) -> None:
         """`find_model` returns what may be asked to sum up; by default the chat's model, as its exam found it fit."""
         self._folder = folder
-        self._settings = settings
+        self._settings = settings = settings.copy()
         self._clock = clock
         self._lock = AppLock(folder.app_lock) if exclusive else None  # jobs share the folder with an app
         self._owner = Owner(folder.owners, APP if exclusive else JOB)
@@ -113,6 +115,7 @@ class Engine:
         self.recall = RecallService(ground, preferences=PreferenceFinder(ground).find)
         self.memory = MemoryService(ground)
         self.segments = SegmentsService(ground)
+        self.settings = SettingsService(ground, os.environ)
         self.tree = TreeService(ground)
         self._replies = Replies(self._database, ask=self._ask, publish=self._publish, clock=clock, finished=self._wake)
         self._watch: asyncio.Task[None] | None = None
@@ -199,7 +202,8 @@ class Engine:
         if self._backroom is None:
             return EngineStatus(problems=self._settings.warnings)
         return EngineStatus(
-            problems=(*self._settings.warnings, *self._backroom.problems), memory_busy=self._backroom.worker.busy
+            problems=tuple(filter(None, (*self._settings.warnings, self.settings.problem, *self._backroom.problems))),
+            memory_busy=self._backroom.worker.busy
         )
 
     @property
@@ -339,6 +343,7 @@ class Engine:
         swept_at = self._clock()
         while True:
             await asyncio.sleep(WATCH_EVERY_S)
+            await self.settings.look()
             now_seen = await self._database.read(read_data_version)
             if now_seen != seen:
                 seen = now_seen

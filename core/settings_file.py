@@ -6,6 +6,7 @@ Relies on `core.config` for what a key may hold: a file that could not be read a
 import os
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 from core.config import load_settings
@@ -14,16 +15,25 @@ from core.errors import SettingsError
 _HEADING = re.compile(r"\s*\[(?P<name>[^\[\]]+)\]\s*(?:#.*)?$")
 
 
+def drop_setting(file: Path, section: str, key: str) -> None:
+    """Take one key out of the file; raise `SettingsError` if that cannot be done. The default holds again."""
+    _rewrite(file, lambda text: drop_key(text, section, key))
+
+
 def save_setting(file: Path, section: str, key: str, value: str | int | float | bool) -> None:
     """Write one key, making file and section where they lack; raise `SettingsError` if that cannot be done.
 
     The file on disk is whole at every moment: the new one is written beside it and takes its place.
     """
+    _rewrite(file, lambda text: change_key(text, section, key, write_value(value)))
+
+
+def _rewrite(file: Path, change: Callable[[str], str]) -> None:
     try:
         text = file.read_text(encoding="utf-8-sig") if file.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file} cannot be read ({error}). Nothing was changed.") from error
-    changed = change_key(text, section, key, write_value(value))
+    changed = change(text)
     part = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -53,6 +63,15 @@ def change_key(text: str, section: str, key: str, value: str) -> str:
     else:
         lines[at] = f"{key} = {value}{_find_comment(lines[at])}"
     return "\n".join(lines) + "\n"
+
+
+def drop_key(text: str, section: str, key: str) -> str:
+    """Return the TOML text without a section's key; comments and all other lines stay."""
+    lines = text.splitlines(keepends=True)
+    start = next((i for i, line in enumerate(lines) if _read_heading(line) == section), len(lines))
+    end = next((i for i in range(start + 1, len(lines)) if _read_heading(lines[i])), len(lines))
+    pattern = re.compile(rf"""\s*(?:{re.escape(key)}|"{re.escape(key)}"|'{re.escape(key)}')\s*=""")
+    return "".join(line for i, line in enumerate(lines) if not (start < i < end and pattern.match(line)))
 
 
 def write_value(value: str | int | float | bool) -> str:

@@ -68,13 +68,18 @@ class Finaliser:
     ) -> None:
         self._database = database
         self._learning = learning
-        self._steps: tuple[str, ...] = ()
+        self._kinds: frozenset[str] = frozenset()
         self._find_model = find_model
         self._clock = clock
 
     def use(self, kinds: Collection[str]) -> None:
         """Say which kinds of job have a handler: steps without one are left out."""
-        self._steps = tuple(step.kind for step in STEPS if step.kind in kinds and step.allowed(self._learning))
+        self._kinds = frozenset(kinds)
+
+    @property
+    def _steps(self) -> tuple[str, ...]:
+        """The steps that the settings allow now."""
+        return tuple(step.kind for step in STEPS if step.kind in self._kinds and step.allowed(self._learning))
 
     async def finalise(self, job: Job) -> Finish:
         """Queue the steps of a segment, each once for what the segment is now."""

@@ -29,7 +29,8 @@ _DIVIDED = re.compile(
     r"[A-Za-z0-9_+/=-]{3,}(?=[\s\"'),;.\\]|$)"
 )
 _CONTACT = re.compile(
-    r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w+])\+\d[\d ()/-]{7,18}\d(?!\w)|(?<!\w)1[3-9]\d(?:[ -]?\d{4}){2}(?!\w)"
+    r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w+])\+\d[\d ()/-]{7,18}\d(?!\w)"
+    r"|(?<!\w)1[3-9]\d(?:[ -]?\d{4}){2}(?!\w)"
 )
 _DIGIT = re.compile(r"\d")
 _FULL_WIDTH = re.compile("[\uff01-\uff5e]")
@@ -91,8 +92,6 @@ def _find(text: str) -> Iterator[Span]:
     lowered = text.lower()
     has_digit = _DIGIT.search(text) is not None
     for shape in load_rules().shapes:
-        if shape.cased and not has_digit:
-            continue
         where = text if shape.cased else lowered
         if not any(cue in where for cue in shape.cues):
             continue
