@@ -14,7 +14,7 @@ pytestmark = [
 
 
 def test_with_editors_saving_and_writers_killed_every_acknowledged_entry_is_there_once(tmp_path):
-    seen = Fire(tmp_path / "fire", WRITER, processes=3, writes=20, rng=random.Random(7)).run()
+    seen = Fire(tmp_path / "fire", WRITER, processes=3, writes=15, rng=random.Random(7)).run()
     assert (seen.missing, seen.doubled, seen.invalid_reads, seen.failed_writers) == (0, 0, 0, 0)
     assert seen.reads > 100
     assert seen.saves > 5
