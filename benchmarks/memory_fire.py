@@ -125,7 +125,7 @@ class Fire:
 
     def _settle(self) -> str:
         """One more write after the last save, as there always is one."""
-        self._run_writer(self.processes, 0, 1).wait()
+        self._run_writer(self.processes, 0, 1).communicate()
         return self.target.read_text(encoding="utf-8")
 
     def _run_writer(self, number: int, first: int, count: int) -> subprocess.Popen[str]:
