@@ -28,6 +28,7 @@ class ChatPane(QWidget):
     copy_requested = Signal(str)
     link_activated = Signal(QUrl)
     models_requested = Signal()
+    answers_requested = Signal()
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -40,10 +41,17 @@ class ChatPane(QWidget):
         self.memory_chip = make_button(
             "Memory on", "chip", self._on_chip, tip="Keep this conversation in memory or not"
         )
+        self.answers_chip = make_button(
+            "Answers",
+            "chip",
+            self.answers_requested.emit,
+            tip="Temperature, length, instructions of this conversation",
+        )
         self.model_chip = make_button("", "chip", self.models_requested.emit)
         row = self._header_row = QHBoxLayout(self._header)
         row.addWidget(self.title, 1)
         row.addWidget(self.memory_chip)
+        row.addWidget(self.answers_chip)
         row.addWidget(self.model_chip)
         self.transcript = Transcript(look)
         self.welcome = Welcome(look)
@@ -82,6 +90,7 @@ class ChatPane(QWidget):
         )
         set_property(self.memory_chip, "on", "true" if remember else "false")
         self.memory_chip.setVisible(conversation is not None)
+        self._fit_header()
         self.composer.set_temporary(not remember)
         self.welcome.set_first(conversation is None)
 
@@ -91,6 +100,11 @@ class ChatPane(QWidget):
         self.model_chip.setAccessibleName(f"Model: {status.name}. Open the models")
         self._fit_header()
         self.model_chip.setToolTip(status.detail or "Models: choose, add and remove them")
+
+    def show_answers(self, preset: str) -> None:
+        """Name the preset that answers follow; "" for none."""
+        self.answers_chip.setText(f"Answers: {preset}" if preset else "Answers")
+        self.answers_chip.setAccessibleName(f"How answers are made in this conversation: {preset or 'own or default'}")
 
     def show_messages(self, messages: Sequence[Message], has_earlier: bool) -> None:
         """Show the conversation's messages, or the empty page."""
@@ -146,8 +160,10 @@ class ChatPane(QWidget):
         self._fit_header()
 
     def _fit_header(self) -> None:
-        """Where there is little room, the title is worth more than the model's name."""
-        self.model_chip.setVisible(bool(self.model_chip.text()) and self.width() >= self._look.px(520))
+        """Where there is little room, the title is worth more than the chips; the menu has what they do."""
+        width = self.width()
+        self.model_chip.setVisible(bool(self.model_chip.text()) and width >= self._look.px(520))
+        self.answers_chip.setVisible(self._conversation is not None and width >= self._look.px(420))
 
     def _on_look(self) -> None:
         px = self._look.px

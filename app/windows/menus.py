@@ -39,6 +39,7 @@ class Menus(QObject):
     undo_memory_requested = Signal()
     open_folder_requested = Signal()
     models_requested = Signal()
+    answers_requested = Signal()
 
     def __init__(self, window: "MainWindow") -> None:
         super().__init__(window)
@@ -70,6 +71,7 @@ class Menus(QObject):
         menu.addSeparator()
         self._add(menu, "Stop the reply", self.stop_requested.emit, "Esc")
         self._add(menu, "Copy the last reply", self.copy_reply_requested.emit, "Ctrl+Shift+C")
+        self._add(menu, "Answers in this conversation…", self.answers_requested.emit, "Ctrl+Shift+A")
         menu.addSeparator()
         self._add(menu, "Remember my last message", self.remember_requested.emit, "Ctrl+Shift+M")
         self._add(menu, "Undo my last change of memory", self.undo_memory_requested.emit, "Ctrl+Alt+U")

@@ -177,13 +177,13 @@ class ScriptedModels:
         return PRESETS
 
     async def load_settings(self, session_id: SessionId) -> ConversationSettings:
-        self._maybe_fail()
         return self.settings.get(session_id, ConversationSettings(sampling=Sampling()))
 
     async def save_settings(self, session_id: SessionId, settings: ConversationSettings | None) -> bool:
         self._note("save_settings", session_id, settings)
         before = await self.load_settings(session_id)
         self.settings[session_id] = settings or ConversationSettings(sampling=Sampling())
+        self._publish(Changes(prompts=frozenset({session_id})))
         return before.system_prompt != self.settings[session_id].system_prompt
 
     async def apply_preset(self, session_id: SessionId, preset_id: str) -> ConversationSettings:
@@ -192,6 +192,7 @@ class ScriptedModels:
         self.settings[session_id] = ConversationSettings(
             sampling=preset.sampling, system_prompt=preset.system_prompt("en"), preset=preset.id
         )
+        self._publish(Changes(prompts=frozenset({session_id})))
         return self.settings[session_id]
 
     def _card(self, path: Path) -> ModelCard:

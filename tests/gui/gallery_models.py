@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 from qasync import QEventLoop
 
 from app.desk import Desk
@@ -100,6 +100,19 @@ def fill_models(models: ScriptedModels, *, chinese: bool = False) -> None:
     ]  # fmt: skip
 
 
+async def prepare_asking(state: str, engine: ScriptedEngine, desk: Desk) -> QWidget:
+    desk.asking.choose_preset("exact")
+    await asyncio.sleep(0.2)
+    desk.asking_pane.open_up()
+    await asyncio.sleep(0.2)
+    sheet = desk.asking_pane.sheet
+    assert sheet is not None
+    if "changed" in state:
+        sheet.instructions.setPlainText("Answer in short sentences. 如果不确定，请直说。")
+        sheet.show_error("Temperature must be from 0 to 2. Nothing was changed.")
+    return sheet
+
+
 async def prepare(state: str, engine: ScriptedEngine, desk: Desk) -> None:
     presenter = desk.open_models()
     assert desk.models_window is not None
@@ -149,10 +162,15 @@ async def take(app: QApplication, folder: Path, states: list[str]) -> None:
         window.show()
         desk = Desk(cast(Any, engine), window, settings)
         await desk.start()
-        await prepare(state, engine, desk)
+        shown: QWidget | None
+        if "asking" in state:
+            shown = await prepare_asking(state, engine, desk)
+        else:
+            await prepare(state, engine, desk)
+            shown = desk.models_window
         await asyncio.sleep(0.3)
-        assert desk.models_window is not None
-        desk.models_window.grab().save(str(folder / f"models-{state}.png"))
+        assert shown is not None
+        shown.grab().save(str(folder / f"models-{state}.png"))
         if state == "light":
             window.grab().save(str(folder / "models-window.png"))
         await desk.aclose()
@@ -165,6 +183,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     states = sys.argv[2:] or [
         "light", "dark", "chinese", "zoom150", "toobig", "broken", "found", "download", "question", "undo", "empty",
+        "asking", "asking-dark-changed", "asking-zoom150",
     ]  # fmt: skip
     app = QApplication([])
     app.setQuitOnLastWindowClosed(False)
