@@ -2,26 +2,32 @@
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSettings, QTimer, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
+from app.presenters.asking import AskingPresenter
 from app.presenters.chat import ChatPresenter
 from app.presenters.conversations import ConversationsPresenter
 from app.presenters.files import FilesPresenter
 from app.presenters.memory import MemoryPresenter
+from app.presenters.models import ModelsPresenter
 from app.presenters.profile import ProfilePresenter
 from app.presenters.prompt import PromptPresenter
 from app.presenters.segments import SegmentsPresenter
 from app.presenters.status import StatusPresenter
 from app.presenters.tree import TreePresenter
 from app.rendering.display import one_line
+from app.windows.asking import AskingPane
+from app.windows.dropping import FileDrop, is_model_file
 from app.windows.main_window import MainWindow
 from core.changes import Changes
 from core.model import Conversation, ModelStatus, Role, SessionId, TurnId
 
 if TYPE_CHECKING:
+    from app.windows.models import ModelsWindow
     from core.engine import Engine
 
 TICK_MS = 30_000  # "2 min ago" grows old
@@ -88,6 +94,10 @@ class Desk(QObject):
         self.profile = ProfilePresenter(engine.profile, window.profile, report=report, clock=time.time)
         self.prompt = PromptPresenter(engine.prompts, window.prompt, report=report, clock=time.time)
         self.status = StatusPresenter(engine, StatusPane(window))
+        self.asking_pane = AskingPane(window, window.chat, window.look)
+        self.asking = AskingPresenter(engine, self.asking_pane, report=report)
+        self.models: ModelsPresenter | None = None  # made with its window when that is first opened
+        self.models_window: ModelsWindow | None = None
         self._toast_undo: Callable[[], None] = self.list.undo_delete  # what the toast on screen takes back
         self._unsubscribe = engine.subscribe(self._on_changes)
         self._tick = QTimer(self, interval=TICK_MS)
@@ -109,6 +119,11 @@ class Desk(QObject):
         if self.list.selected is not None:
             self._state.setValue("conversation", self.list.selected)
             self._state.sync()
+        if self.models is not None and self.models_window is not None:
+            self.models_window.close()
+            await self.models.aclose()
+        self.asking_pane.close_asking()
+        await self.asking.aclose()
         tabs = (self.prompt, self.profile, self.files, self.tree, self.segments, self.memory)
         for presenter in (*tabs, self.chat, self.list):
             await presenter.aclose()
@@ -138,6 +153,16 @@ class Desk(QObject):
             signal.connect(self.memory.update_now)
         self._join_memory()
         self._join_segments()
+        for signal in (chat.models_requested, menus.models_requested):
+            signal.connect(self.open_models)
+        for signal in (chat.answers_requested, menus.answers_requested):
+            signal.connect(self.asking_pane.open_up)
+        self.asking_pane.opened.connect(self.asking.reload)
+        self.asking_pane.save_requested.connect(self.asking.save)
+        self.asking_pane.reset_requested.connect(self.asking.reset)
+        self.asking_pane.preset_chosen.connect(self.asking.choose_preset)
+        self._drop = FileDrop(self, window, chat.composer.entry.viewport(), takes=is_model_file)
+        self._drop.dropped.connect(self._import_models)
         window.files.undo_requested.connect(self.files.undo)
         window.files.changed_outside.connect(self.files.refresh)
         window.files.copy_requested.connect(self._copy)
@@ -171,6 +196,27 @@ class Desk(QObject):
         tab.tree.branch_opened.connect(self.tree.open)
         tab.tree.turn_requested.connect(self._jump_to)
 
+    @Slot()
+    def open_models(self) -> ModelsPresenter:
+        """Open the Models page, or bring it to the front."""
+        if self.models is None or self.models_window is None:
+            from app.windows.models import ModelsWindow  # not at the start: few need it every day
+
+            window = self.models_window = ModelsWindow(self._window, self._window.look)
+            page = window.page
+            self.models = ModelsPresenter(self.engine.models, page, report=self._window.toast.show_text)
+            window.shown.connect(self.models.set_visible)
+            window.files_given.connect(self.models.import_paths)
+            page.acted.connect(self.models.act)
+            page.import_way_chosen.connect(self.models.import_as)
+            page.undo_requested.connect(self.models.undo)
+        self.models_window.open_up()
+        return self.models
+
+    @Slot(list)
+    def _import_models(self, paths: list[Path]) -> None:
+        self.open_models().import_paths(paths)
+
     def _join_memory(self) -> None:
         tab = self._window.memory
         tab.version_chosen.connect(self.memory.choose_version)
@@ -186,13 +232,16 @@ class Desk(QObject):
         self._window.menus.undo_memory_requested.connect(self.memory.undo)
 
     def _on_open(self, conversation: Conversation | None) -> None:
-        for pane in (self.chat, self.memory, self.segments, self.prompt, self.status):
+        for pane in (self.chat, self.memory, self.segments, self.prompt, self.asking, self.status):
             pane.show(conversation)
         self._window.setWindowTitle(
             f"{one_line(conversation.title, 80)} · Keepsake" if conversation and conversation.title else "Keepsake"
         )
 
     def _on_changes(self, changes: Changes) -> None:
+        self.asking.on_changes(changes)
+        if self.models is not None:
+            self.models.on_changes(changes)
         for pane in (
             self.list,
             self.chat,
