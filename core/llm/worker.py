@@ -328,6 +328,10 @@ def main() -> int:
         return 2
     if frame is None:
         return 0
+    if frame["op"] == "load_embedding":
+        from core.llm.embedding_worker import serve
+
+        return serve(frame, incoming, outgoing)
     link = Link(incoming, outgoing)
     link.start()
     try:

@@ -30,10 +30,6 @@ class Asking:
         """Return how a conversation asks; the defaults where it changes nothing."""
         return await self._ground.database.read(lambda c: self._read(c, session_id))
 
-    async def load_sampling(self, session_id: SessionId) -> Sampling:
-        """Return what the next answer of a conversation is drawn by."""
-        return (await self.load(session_id)).sampling
-
     async def save(self, session_id: SessionId, settings: ConversationSettings | None) -> bool:
         """Change how a conversation asks, from its next message on; None goes back to the defaults.
 

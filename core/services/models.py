@@ -34,10 +34,12 @@ from core.model_files import (
     ModelOrigin,
     ModelRole,
     Preset,
+    Sampling,
 )
 from core.services import model_cards
 from core.services.asking import Asking
 from core.services.downloads import Downloads, choose_proxy, read_system_proxies
+from core.services.embedding_role import EmbeddingRole
 from core.services.exams import ExamsService
 from core.services.ground import Ground
 from core.sessions.chat_model import ChatModelSlot
@@ -47,7 +49,6 @@ from core.settings_file import save_setting
 log = logging.getLogger(__name__)
 
 Progress = Callable[[DownloadProgress], None]
-UseEmbedding = Callable[[Path | None], None]
 
 _SETTINGS = {
     ModelRole.CHAT: "chat_model",
@@ -68,13 +69,12 @@ class ModelsService:
         memory: MemoryModel,
         exams: ExamsService,
         surroundings: Surroundings,
-        use_embedding: UseEmbedding,
         free_bytes: Callable[[], int | None] = read_free_bytes,
     ) -> None:
-        """`use_embedding` puts a GGUF embedding model in the place of the built-in one, or None takes it back."""
         self._ground, self._choice = ground, choice
         self._chat, self._memory, self._exams = chat, memory, exams
-        self._surroundings, self._use_embedding, self._free_bytes = surroundings, use_embedding, free_bytes
+        self._surroundings, self._free_bytes = surroundings, free_bytes
+        self._embedding = EmbeddingRole(lambda: ground.backroom().embedder)
         self._context_tokens = ground.settings.models.context_tokens
         self._import_way = ground.settings.models.import_way
         self._results = ExamResults(ground.folder.models)
@@ -83,14 +83,15 @@ class ModelsService:
         self._changing = asyncio.Lock()
         self._asking = Asking(ground)
 
-    def start(self) -> None:
+    async def start(self) -> None:
         """Use the embedding model that was chosen; loads nothing yet."""
-        if self._choice.ids[ModelRole.EMBEDDING] and (found := self._choice.find(ModelRole.EMBEDDING)):
-            self._use_embedding(found.path)
+        if self._choice.ids[ModelRole.EMBEDDING]:
+            await self._ground.think(self._use_embedding)
 
     async def aclose(self) -> None:
         """Stop downloads, keeping what came; write down what was measured."""
         await self._downloads.aclose()
+        await self._ground.think(self._embedding.close)
         await self._ground.think(self._write_speeds)
 
     def note_status(self, status: ModelStatus) -> None:
@@ -145,8 +146,7 @@ class ModelsService:
 
     async def _apply(self, role: ModelRole, context_tokens: int | None) -> None:
         if role is ModelRole.EMBEDDING:
-            found = await self._ground.think(lambda: self._choice.find(role))
-            self._use_embedding(found.path if found else None)
+            await self._ground.think(self._use_embedding)
             return
         if role is ModelRole.CHAT:
             self._context_tokens = context_tokens or self._context_tokens
@@ -154,6 +154,9 @@ class ModelsService:
         if self._memory.is_chats == self._choice.has_own_memory_model or role is ModelRole.MEMORY:
             await self._memory.use(has_own=self._choice.has_own_memory_model)
         self._exams.look_again()
+
+    def _use_embedding(self) -> None:
+        self._embedding.use(self._choice.find(ModelRole.EMBEDDING))
 
     def _check_use(self, role: ModelRole, model_id: str, context_tokens: int | None) -> None:
         if not model_id:
@@ -343,6 +346,10 @@ class ModelsService:
     async def load_settings(self, session_id: SessionId) -> ConversationSettings:
         """Return how a conversation asks; the defaults where it changes nothing."""
         return await self._asking.load(session_id)
+
+    async def load_sampling(self, session_id: SessionId) -> Sampling:
+        """Return what the next answer of a conversation is drawn by."""
+        return (await self._asking.load(session_id)).sampling
 
     async def save_settings(self, session_id: SessionId, settings: ConversationSettings | None) -> bool:
         """Change how a conversation asks, from its next message on; None goes back to the defaults.

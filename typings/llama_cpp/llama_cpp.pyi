@@ -22,6 +22,8 @@ class llama_context_params(ctypes.Structure):
     kv_unified: bool
     no_perf: bool
     flash_attn_type: int
+    embeddings: bool
+    pooling_type: int
 
 class llama_sampler_chain_params(ctypes.Structure):
     no_perf: bool
@@ -40,7 +42,23 @@ class llama_token_data_array(ctypes.Structure):
         self, data: "ctypes._Pointer[llama_token_data]", size: int, selected: int, sorted: bool, /
     ) -> None: ...
 
-class llama_batch(ctypes.Structure): ...
+LLAMA_POOLING_TYPE_NONE: int
+LLAMA_POOLING_TYPE_MEAN: int
+
+class llama_batch(ctypes.Structure):
+    n_tokens: int
+    token: ctypes._Pointer[ctypes.c_int32]
+    pos: ctypes._Pointer[ctypes.c_int32]
+    n_seq_id: ctypes._Pointer[ctypes.c_int32]
+    seq_id: ctypes._Pointer[ctypes._Pointer[ctypes.c_int32]]
+    logits: ctypes._Pointer[ctypes.c_int8]
+
+def llama_batch_init(tokens: int, embd: int, sequences: int, /) -> llama_batch: ...
+def llama_batch_free(batch: llama_batch, /) -> None: ...
+def llama_pooling_type(context: int, /) -> int: ...
+def llama_free(context: int, /) -> None: ...
+def llama_model_n_embd(model: int, /) -> int: ...
+def llama_get_embeddings_seq(context: int, seq: int, /) -> ctypes._Pointer[ctypes.c_float]: ...
 
 def ggml_abort_callback(function: Callable[[int | None], bool] | int, /) -> ctypes._CFunctionType: ...
 def llama_log_callback(function: Callable[[int, bytes, int | None], None] | int, /) -> ctypes._CFunctionType: ...
