@@ -1,0 +1,131 @@
+"""How much a message is worth noting: a linear scorer over plain features, what stands beside, and its vector.
+
+Pure. No word of a model: a few kilobytes of weights, `resources/rules/saliency.toml`, over the vectors that are
+computed anyway and the features of `saliency_features`; made by `benchmarks/train_saliency.py`, measured by
+`benchmarks/saliency.py`. Without a vector, or with one of another embedding model, the features alone decide. Scores
+are log-odds: above 0 rather worth noting than not; they are meant for ranking.
+"""
+
+import math
+import struct
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from core.paths import find_resources
+from core.working_memory.saliency_features import (
+    CONTEXT_FEATURES,
+    TEXT_FEATURES,
+    read_beside,
+    read_text,
+)
+
+SCRIPTS = ("latin", "cjk")  # with blanks between words, without: each has weights of its own
+ALONE, AMONG = TEXT_FEATURES, (*TEXT_FEATURES, *CONTEXT_FEATURES)
+
+_CJK = TEXT_FEATURES.index("cjk")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A message of either side; `vector` is 384 little-endian float32, as the embedder gives and storage keeps it."""
+
+    text: str
+    vector: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """Log-odds = bias + sum of weight * (feature - mean) / deviation + the vector's weights times the vector."""
+
+    means: tuple[float, ...]
+    deviations: tuple[float, ...]
+    weights: tuple[float, ...]
+    bias: float
+    vector: tuple[float, ...] = ()
+
+    def rate(self, features: Sequence[float], vector: Sequence[float] = ()) -> float:
+        """Return the log-odds; a vector must be as long as its weights."""
+        rows = zip(self.weights, features, self.means, self.deviations, strict=True)
+        odds = self.bias + sum(weight * (feature - mean) / deviation for weight, feature, mean, deviation in rows)
+        return odds + sum(weight * value for weight, value in zip(self.vector, vector, strict=False))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorer:
+    """The weights for one script."""
+
+    alone: Weights  # of a text by itself
+    among: Weights  # of a message between others
+    vectors: Mapping[str, Weights]  # likewise with a vector, by the beginning of the embedding model's signature
+
+
+def rate_messages(messages: Sequence[Said], *, model: str | None = None) -> tuple[float, ...]:
+    """Score messages that follow each other, the oldest first; `model` is the signature of their vectors' model."""
+    texts = [None, *(message.text for message in messages), None]
+    return tuple(
+        rate(message, before=texts[at], after=texts[at + 2], model=model) for at, message in enumerate(messages)
+    )
+
+
+def rate(message: Said, *, before: str | None, after: str | None, model: str | None = None) -> float:
+    """Score a message between those beside it; None where there is none."""
+    shown = read_text(message.text)
+    scorer = _scorers()[_script(shown)]
+    features = (*shown, *read_beside(before, after))
+    weights = _find_vector_weights(scorer, model) if message.vector else None
+    if weights is not None and message.vector is not None and len(message.vector) == 4 * len(weights.vector):
+        return weights.rate(features, struct.unpack(f"<{len(weights.vector)}f", message.vector))
+    return scorer.among.rate(features)
+
+
+def rate_sentences(sentences: Sequence[str]) -> tuple[float, ...]:
+    """Score texts that stand by themselves, such as the sentences a memory or a summary may take."""
+    shown = [read_text(sentence) for sentence in sentences]
+    return tuple(_scorers()[_script(features)].alone.rate(features) for features in shown)
+
+
+def as_probability(odds: float) -> float:
+    """Return log-odds between 0 and 1, where they can be added to scores of another kind."""
+    return 1 / (1 + math.exp(-max(-50.0, min(50.0, odds))))
+
+
+def _script(shown: Sequence[float]) -> str:
+    return SCRIPTS[int(shown[_CJK] > 0)]
+
+
+def _find_vector_weights(scorer: Scorer, model: str | None) -> Weights | None:
+    known = [prefix for prefix in scorer.vectors if model is not None and model.startswith(prefix)]
+    return scorer.vectors[max(known, key=len)] if known else None
+
+
+@cache
+def _scorers() -> dict[str, Scorer]:
+    import tomllib
+
+    file = find_resources() / "rules" / "saliency.toml"
+    rules = tomllib.loads(file.read_text(encoding="utf-8"))
+    return {
+        script: Scorer(
+            alone=_read_weights(rules[script]["alone"], ALONE),
+            among=_read_weights(rules[script]["among"], AMONG),
+            vectors={str(entry["signature"]): _read_weights(entry[script], AMONG) for entry in rules.get("model", [])},
+        )
+        for script in SCRIPTS
+    }
+
+
+def _read_weights(table: Mapping[str, object], names: Sequence[str]) -> Weights:
+    rows = table["features"]
+    assert isinstance(rows, dict)
+    columns = [[float(value) for value in rows[name]] for name in names]
+    means, deviations, weights = (tuple(column) for column in zip(*columns, strict=True))
+    packed = b64decode(str(table.get("vector", "")))  # float16, little-endian
+    return Weights(
+        means=means,
+        deviations=deviations,
+        weights=weights,
+        bias=float(str(table["bias"])),
+        vector=struct.unpack(f"<{len(packed) // 2}e", packed),
+    )
