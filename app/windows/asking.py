@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from functools import partial
 
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QAbstractSpinBox,
-    QComboBox,
     QDialog,
     QDoubleSpinBox,
     QGridLayout,
     QHBoxLayout,
+    QMenu,
     QPlainTextEdit,
     QSpinBox,
     QVBoxLayout,
@@ -53,12 +53,11 @@ class AskingSheet(QDialog):
         self._look = look
         self._stored = ConversationSettings(sampling=Sampling())
         self._presets: tuple[Preset, ...] = ()
-        self._preset_ids = [""]
+        self._preset = ""
         self.setWindowTitle("Answers in this conversation · Keepsake")
         self.setWindowModality(Qt.WindowModality.NonModal)
-        self.presets = QComboBox()
-        self.presets.setAccessibleName("Preset")
-        self.presets.activated.connect(self._on_preset)
+        self.presets = make_button("", "small", self._open_presets)
+        self.preset_menu: QMenu | None = None
         self.numbers: dict[str, QSpinBox | QDoubleSpinBox] = {}
         self.instructions = QPlainTextEdit()
         self.instructions.setProperty("kind", "sheet-editor")
@@ -99,12 +98,8 @@ class AskingSheet(QDialog):
         if tuple(presets) == self._presets and settings == self._stored:
             return
         self._stored, self._presets = settings, tuple(presets)
-        self._preset_ids = ["", *(preset.id for preset in presets)]
-        with QSignalBlocker(self.presets):
-            self.presets.clear()
-            self.presets.addItems([OWN, *(preset.name("en") for preset in presets)])
-            known = settings.preset in self._preset_ids  # one of another version of the program is not
-            self.presets.setCurrentIndex(self._preset_ids.index(settings.preset) if known else 0)
+        self._preset = settings.preset
+        self._show_preset()
         for name, field in self.numbers.items():
             with QSignalBlocker(field):
                 field.setValue(getattr(settings.sampling, name))
@@ -133,12 +128,14 @@ class AskingSheet(QDialog):
         column.addWidget(make_label("Answers in this conversation", "title"))
         top = QHBoxLayout()
         top.addWidget(make_label("Preset", "line"))
-        top.addWidget(self.presets, 1)
+        top.addWidget(self.presets)
+        top.addStretch(1)
         column.addLayout(top)
         grid = self._grid = QGridLayout()
         grid.setColumnStretch(2, 1)
         for row, (name, label, hint, low, high, step, decimals) in enumerate(_NUMBERS):
             field = self._make_field(low, high, step, decimals)
+            field.setAlignment(Qt.AlignmentFlag.AlignCenter)
             field.setAccessibleName(f"{label}: {hint}")
             field.setToolTip(hint)
             grid.addWidget(make_label(label, "line"), row, 0)
@@ -161,11 +158,9 @@ class AskingSheet(QDialog):
         if decimals:
             field = QDoubleSpinBox(decimals=decimals, minimum=low, maximum=high, singleStep=step)
             field.valueChanged.connect(self._on_edit)
-            field.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.NoButtons)
             return field
         whole = QSpinBox(minimum=int(low), maximum=int(high), singleStep=int(step))
         whole.valueChanged.connect(self._on_edit)
-        whole.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.NoButtons)
         return whole
 
     def _on_edit(self, _value: object = None) -> None:
@@ -174,11 +169,24 @@ class AskingSheet(QDialog):
         self._note.setText(READS_AGAIN if reads_again else LATER)
         self.save.setEnabled(now != self._stored)
 
-    def _on_preset(self, place: int) -> None:
-        if self._preset_ids[place]:
-            self.preset_chosen.emit(self._preset_ids[place])
-        else:
-            self._stored = replace(self._stored, preset="")
+    def _show_preset(self) -> None:
+        named = next((each.name("en") for each in self._presets if each.id == self._preset), OWN)
+        self.presets.setText(f"{named}  ▾")
+        self.presets.setAccessibleName(f"Preset: {named}")
+
+    def _open_presets(self) -> None:
+        menu = self.preset_menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for each in self._presets:
+            entry = QAction(each.name("en"), menu)
+            entry.setCheckable(True)
+            entry.setChecked(each.id == self._preset)
+            entry.triggered.connect(partial(self._on_preset, each.id))
+            menu.addAction(entry)
+        menu.popup(self.presets.mapToGlobal(self.presets.rect().bottomLeft()))
+
+    def _on_preset(self, preset_id: str, _checked: bool = False) -> None:
+        self.preset_chosen.emit(preset_id)
 
     def _on_save(self) -> None:
         if self.save.isEnabled():

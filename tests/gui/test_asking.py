@@ -62,7 +62,9 @@ def test_what_is_typed_stays_while_a_reply_is_written_and_goes_with_cancel(stage
             await stage.settle()
             assert sheet.instructions.toPlainText() == "Be brief."
             sheet.cancel.click()
-            assert (await open_sheet(stage)).instructions.toPlainText() == ""
+            stage.window.chat.answers_chip.click()
+            assert sheet.isVisible()
+            assert sheet.instructions.toPlainText() == ""
             assert stage.engine.models.asked == []
 
     on_qt_loop(play())
@@ -76,9 +78,10 @@ def test_a_preset_fills_the_fields_and_names_the_chip(stage: Stage, on_qt_loop) 
             assert window.chat.answers_chip.text() == "Answers"
             sheet = await open_sheet(stage)
             sheet.presets.setFocus()
-            QTest.keyClick(sheet.presets, Qt.Key.Key_Down)
-            await stage.settle()
-            QTest.keyClick(sheet.presets, Qt.Key.Key_Down)
+            QTest.keyClick(sheet.presets, Qt.Key.Key_Space)
+            assert [action.text() for action in sheet.preset_menu.actions()] == ["Balanced", "Exact"]
+            for key in (Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Return):
+                QTest.keyClick(sheet.preset_menu, key)
             await stage.settle()
             assert window.chat.answers_chip.text() == "Answers: Exact"
             assert sheet.numbers["temperature"].value() == 0.0
