@@ -373,6 +373,16 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileEntry:
+    """One bullet of a memory file: the line as it stands, its words, and whose it is."""
+
+    line: int  # from 1
+    raw: str
+    text: str
+    by_user: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFile:
     """A memory file as it is on disk, newest change first."""
 
@@ -381,6 +391,17 @@ class MemoryFile:
     text: str
     changes: tuple[FileChange, ...] = ()
     problem: str = ""  # why it cannot be read, in words
+    warning: str = ""  # what to know of it, in words: a second name, a writer at work
+    entries: tuple[FileEntry, ...] = ()
+    places: Mapping[TurnId, SessionId] = field(default_factory=dict)  # conversations of the changes' turns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDone:
+    """What a change by the user came to: its number for undo, None if nothing changed; a note for the user or ""."""
+
+    change_id: int | None
+    note: str = ""
 
 
 class GoalKind(StrEnum):

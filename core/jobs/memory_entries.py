@@ -16,9 +16,10 @@ from typing import TypeVar
 from core.config import LearningSettings
 from core.errors import CoreError, MemoryFileBusyError, MemoryFileError
 from core.memory_files.documents import Edit, Outcome
+from core.memory_files.entries import read_entries
 from core.memory_files.history import NewChange
-from core.memory_files.writer import FILES, Cause, MemoryFileWriter, WriteResult
-from core.model import FileChange, MemoryFile, TurnId
+from core.memory_files.writer import FILES, Cause, MemoryFileWriter, WriteResult, describe_links
+from core.model import FileChange, FileEntry, MemoryFile, SessionId, TurnId
 from core.profile.forgetting import hide_forgotten
 from core.redaction import redact
 from core.storage import file_changes, tombstones
@@ -67,6 +68,10 @@ class StoredHistory:
 
     def record(self, change: NewChange) -> FileChange:
         return self._ask(lambda c: file_changes.add(c, WORKSPACE, change))
+
+    def find_places(self, turns: Sequence[TurnId]) -> dict[TurnId, SessionId]:
+        """Return the conversations that turns belong to."""
+        return self._ask(lambda c: file_changes.find_places(c, turns))
 
     def load_tombstones(self) -> frozenset[str]:
         """Return what must not come back."""
@@ -177,17 +182,29 @@ class MemoryKeeper:
         return [replace(each, text=hide_forgotten(each.text, hashes)) for each in said] if hashes else said
 
     def _load(self, file: str, at: float) -> MemoryFile:
-        problem = ""
+        problem = warning = ""
+        entries: tuple[FileEntry, ...] = ()
         try:
             if (self._workspace / file).exists() or self._history.last_change(file) is not None:
                 self._writer.notice_edits(file, at)
             text = self._writer.read(file)
-        except MemoryFileBusyError:
-            text = self._writer.read(file)
+            warning = describe_links(file) if self._writer.count_names(file) > 1 else ""
+            entries = read_entries(text, self._writer.own_lines(file))
+        except MemoryFileBusyError as error:
+            text, warning = self._writer.read(file), str(error)
         except CoreError as error:
             text, problem = "", str(error)
         changes = tuple(self._history.changes(file)[:SHOWN_CHANGES])
-        return MemoryFile(name=file, path=str(self._workspace / file), text=text, changes=changes, problem=problem)
+        return MemoryFile(
+            name=file,
+            path=str(self._workspace / file),
+            text=text,
+            changes=changes,
+            problem=problem,
+            warning=warning,
+            entries=entries,
+            places=self._history.find_places([turn for change in changes for turn in change.turns]),
+        )
 
     async def _on_files(self, job: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._files, job)

@@ -167,6 +167,13 @@ class MemoryFileWriter:
         result = self._write(file, cause, lambda text: Edit(text=text, outcome=Outcome.DUPLICATE))
         return result.outside[-1] if result.outside else None
 
+    def count_names(self, file: str) -> int:
+        """Return how many names (hard links) a file has, 0 if there is none."""
+        _need_allowed(file)
+        with self._open() as folder:
+            base = read_base(folder, file)
+        return base.links if base.snapshot is not None else 0
+
     def changes(self, file: str) -> Sequence[FileChange]:
         """Return the recorded changes of a file, newest first."""
         _need_allowed(file)
