@@ -5,7 +5,7 @@ Pure but for the rule files. Sentences are taken as they were said, so that noth
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from core.archivist.markers import hide_quoted, is_acknowledgement
@@ -16,6 +16,7 @@ from core.model import Role
 from core.text.sentences import split_sentences
 from core.text.statements import StatementKind, find_statements
 from core.text.tokens import estimate_tokens, truncate_tokens
+from core.working_memory.saliency import as_probability, rate_sentences
 
 MAX_SENTENCES = 3  # below a bookend
 MAX_CANDIDATES = 9  # put before a model, one digit each
@@ -27,12 +28,16 @@ _STATED = 1.5  # preferences
 _ANCHORED = 0.6  # a name, number or date, at most three
 _REPLY = 0.5  # a reply's sentence against one of the user's
 _OPENING = 1.5  # the first thing the user wants
+_SALIENCY = 0.25  # a sentence of the user's that reads like what people note (0.77 -> 0.80 AUC on LoCoMo's turns)
 _OWN, _ADDRESS = 0.5, 0.4  # about whoever says it; to the other's address
 _LEAST_TERMS = 3
 _GREETING_WORDS = 4  # "Good morning, my friend."
 _ANCHOR = re.compile(r"\d[\d.,:/-]*|(?<=[^\W\d_] )[A-Z]\w+|\b\w+[A-Z]\w*|[《「“][^》」”]+[》」”]")
 _MARKUP = re.compile(r"\*\*|__|`|^#+\s*")
 _SHARED = 0.6  # of its terms: a sentence that says so much of another again adds nothing
+
+
+Rank = Callable[[Sequence[str]], Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +71,11 @@ class Material:
         return write_bookend(self.messages[0].text, self.messages[-1].text, self.turn_count, best)
 
 
-def prepare_material(messages: Sequence[TreeMessage]) -> Material:
-    """Clean the messages of a segment and rank what they say."""
+def prepare_material(messages: Sequence[TreeMessage], *, rank: Rank = rate_sentences) -> Material:
+    """Clean the messages of a segment and rank what they say; `rank` gives log-odds that a sentence is worth noting."""
     cleaned = prepare_input(messages)
     tokens = sum(estimate_tokens(message.text) for message in cleaned)
-    ranked = _rank(cleaned)
+    ranked = _rank(cleaned, rank)
     return Material(
         messages=cleaned,
         turn_count=len({message.turn for message in messages}),
@@ -96,14 +101,14 @@ def pick(sentences: Sequence[str], worth: Sequence[float], most: int, *, max_tok
     return tuple(sentences[index] for index in sorted(taken))
 
 
-def _rank(messages: Sequence[TreeMessage]) -> list[tuple[str, float]]:
+def _rank(messages: Sequence[TreeMessage], rank: Rank) -> list[tuple[str, float]]:
     """Return the candidates in order of time, each with its worth."""
     found: list[tuple[str, float]] = []
     for message in messages:
         text = hide_quoted(truncate_tokens(message.text, MAX_READ_TOKENS), "…", quotes=False)
         opening = not found and message.role is Role.USER
         for sentence in _sentences(text):
-            worth = _weigh(sentence, message.role)
+            worth = weigh(sentence, message.role, rank)
             if worth > 0:
                 found.append((sentence, worth + (_OPENING if opening else 0.0)))
                 opening = False
@@ -128,7 +133,16 @@ def tells_something(sentence: str) -> bool:
     return len(words) > _GREETING_WORDS or len(words) == 1 or not is_acknowledgement(words[0])
 
 
-def _weigh(sentence: str, role: Role) -> float:
+def weigh(sentence: str, role: Role, rank: Rank) -> float:
+    """Return what a sentence is worth in a summary: by its form, and if it is the user's by how it reads."""
+    worth = weigh_by_rules(sentence, role)
+    if worth <= 0 or role is not Role.USER:
+        return worth
+    return worth + _SALIENCY * as_probability(rank([sentence])[0])
+
+
+def weigh_by_rules(sentence: str, role: Role) -> float:
+    """Return what a sentence is worth in a summary by its form; 0 for what has no place in one."""
     if not tells_something(sentence):
         return 0.0
     worth = 0.5 + _ANCHORED * min(3, len(_ANCHOR.findall(sentence)))

@@ -15,16 +15,23 @@ from core.text.items import extract_items
 from core.text.keys import KeyIndex, is_resolved
 from core.text.polarity import polarity
 from core.text.sentences import split_sentences
+from core.text.statements import StatementKind, find_statements
 from core.text.terms import count_present
 from core.working_memory.document import parse_document
 from core.working_memory.heuristic_terms import find_terms, share
 from core.working_memory.material import Material
+from core.working_memory.saliency import as_probability, rate_sentences
 
 Rank = Callable[[Sequence[str]], Sequence[float]]
 """Scores sentences by how much they are worth keeping; higher is better, any scale."""
 
 _LEAST_CHARS, _MOST_CHARS = 6, 320
 _SAME = 0.6  # of a noticed line's terms that the sentence holds which it comes from
+_STATED = {StatementKind.DECISION: 3.0, StatementKind.COMMITMENT: 3.0, StatementKind.FACT: 2.0}
+_STATED_ELSE = 1.5  # preferences
+# On top, up to this much: AUC with the three parts 0.75 (en), 0.72 (zh) on the sentences of the memory exam and 0.78 on
+# LoCoMo's turns; anchors alone 0.73, 0.70 and 0.65, saliency alone 0.64, 0.67 and 0.81.
+_SALIENCY = 1.5
 _ANSWERS_SHARE = 0.25  # of an issue's content terms that a sentence must name to be asked about
 
 
@@ -87,6 +94,20 @@ def rank_plainly(sentences: Sequence[str]) -> tuple[float, ...]:
         score = 0.7 * min(len(find_anchors(text).hard), 4) + 0.1 * min(len(content_terms(text)), 10)
         scores.append(score + 0.5 * polarity(text).obligation)
     return tuple(scores)
+
+
+def rank_by_worth(sentences: Sequence[str]) -> tuple[float, ...]:
+    """Score sentences by what they hang on, by what they state, and by how much they read like what people note.
+
+    The parts see different things: the rules lasting facts among moments, the scorer personal news among small talk.
+    """
+    rows = zip(sentences, rank_plainly(sentences), rate_sentences(sentences), strict=True)
+    return tuple(plain + _stated(text) + _SALIENCY * as_probability(odds) for text, plain, odds in rows)
+
+
+def _stated(text: str) -> float:
+    """What the weightiest statement in a sentence adds."""
+    return max((_STATED.get(each.kind, _STATED_ELSE) for each in find_statements(text)), default=0.0)
 
 
 def is_said_by(line: str, sentence: str) -> bool:

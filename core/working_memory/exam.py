@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from core.llm.port import ChatMessage, ChatModel, GenerationEnd, GenerationPiece, GenerationRequest, Priority
 from core.model import ExamResult, Section, TurnId
 from core.text.keys import item_key
-from core.working_memory.candidates import Rank, is_said_by, rank_plainly
+from core.working_memory.candidates import Rank, is_said_by, rank_by_worth
 from core.working_memory.exam_questions import LANGUAGES, ExamConversation, load_exam
 from core.working_memory.heuristics import Proposal
 from core.working_memory.line_checks import Sources, static_lines
@@ -133,7 +133,7 @@ class Exam:
     ) -> None:
         self._model = model
         self._clock = clock
-        self._rank = rank or rank_plainly
+        self._rank = rank or rank_by_worth
         self._say = on_progress or (lambda _: None)
         self._limit_s = limit_s
         self._languages = tuple(languages)

@@ -20,7 +20,7 @@ from core.working_memory.candidates import (
     Rank,
     find_candidates,
     find_open_issues,
-    rank_plainly,
+    rank_by_worth,
 )
 from core.working_memory.heuristic_model import Proposal
 from core.working_memory.line_checks import Sources
@@ -138,7 +138,7 @@ class Selector:
         self._questions = Questions(model, material.language, conversation=conversation)
         self._material = material
         self._sources = sources
-        self._rank = rank or rank_plainly
+        self._rank = rank or rank_by_worth
         self._max_questions = max_questions
         self._kinds = kinds
         self._candidates: tuple[Candidate, ...] = ()
