@@ -33,7 +33,7 @@ def test_what_the_user_asks_to_remember_is_kept_with_more_confidence(said, kept)
         ("I just moved to Lisbon last month.", ("fact", "I just moved to Lisbon last month")),
         ("I prefer trains to planes.", ("preference", "I prefer trains to planes")),
         ("我住在成都。", ("fact", "我住在成都")),
-        ("我不吃辣。", ("fact", "我不吃辣")),
+        ("我不吃辣。", ("preference", "我不吃辣")),
         ("我的性格比较内向。", ("fact", "我的性格比较内向")),
     ],
 )

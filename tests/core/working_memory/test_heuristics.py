@@ -111,6 +111,32 @@ def test_a_day_that_will_not_mean_anything_later_gets_its_date() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("We agreed that Nora takes the night shift.", "We agreed that Nora takes the night shift"),
+        ("I decided to keep logs a week and then drop them.", "I decided to keep logs a week and then drop them"),
+        ("For the small hall we chose oak and brass.", "For the small hall we chose oak and brass"),
+        ("Our insurance rises to 210 euros from March.", "Our insurance rises to 210 euros from March"),
+        ("My nephew gets migraines from neon light.", "My nephew gets migraines from neon light"),
+        ("Our lawyer Ms Varga promised the papers.", "Our lawyer Ms Varga promised the papers"),
+        ("每周二下午合唱排练。", "每周二下午合唱排练"),
+        ("保险是每年五月交。", "保险是每年五月交"),
+        ("方教授要求摘要不超过三百字。", "方教授要求摘要不超过三百字"),
+        ("同事小陈负责会场布置。", "同事小陈负责会场布置"),
+    ],
+)  # fmt: skip
+def test_agreements_other_people_and_what_recurs_are_facts(text: str, fact: str) -> None:
+    assert lines(Memory("zh" if text[0] > "一" else "en").hear(text), Section.FACTS) == [fact]
+
+
+@pytest.mark.parametrize(
+    "text", ["I decided that.", "老师要求很严格。", "He told me that.", "每周都很忙。", "My son gets excited."]
+)
+def test_what_says_too_little_is_no_fact(text: str) -> None:
+    assert not lines(Memory("zh" if text[0] > "一" else "en").hear(text), Section.FACTS)
+
+
 @pytest.mark.parametrize("text", ["I like it.", "I bought them yesterday.", "They live there.", "我很喜欢这个。"])
 def test_a_line_that_needs_its_surroundings_is_not_kept(text: str) -> None:
     assert lines(Memory().hear(text), Section.FACTS) == []
