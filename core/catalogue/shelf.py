@@ -62,7 +62,7 @@ class Shelf:
         facts = read_facts(path)
         real = path.resolve()
         for each in self.list_all():
-            if each.path.exists() and each.path.resolve().samefile(real):
+            if each.path.exists() and (each.path.samefile(real) or _is_copy(each, path)):
                 return each
         if way is ImportWay.REFERENCE:
             return self._refer(path, source)
@@ -219,6 +219,11 @@ def _list_files(folder: Path) -> list[Path]:
     except OSError:
         return []
     return [path for path in found if path.is_file() and not is_later_part(path) and not is_projector(path)]
+
+
+def _is_copy(shelved: Shelved, path: Path) -> bool:
+    """Tell whether a model was copied from a path before, and what is there has the same size."""
+    return shelved.source == str(path) and shelved.path.stat().st_size == path.stat().st_size
 
 
 def _pair_parts(path: Path, target: Path) -> list[tuple[Path, Path]]:

@@ -33,7 +33,7 @@ def read_card(shelved: Shelved, judge: Callable[[ModelFacts], Fit], entries: tup
             problem=_explain_missing(shelved) if not shelved.path.exists() else str(error),
         )
     card = make_card(facts, id=shelved.id, fit=judge(facts), origin=shelved.origin, source=shelved.source)
-    if entry is None or entry.bytes != card.size_bytes:
+    if entry is None or entry.bytes not in {card.size_bytes, _find_size(shelved.path)}:
         return card
     return replace(card, name=entry.name, licence=entry.licence, source=card.source or entry.source)
 

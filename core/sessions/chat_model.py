@@ -77,6 +77,11 @@ class ChatModelSlot:
         """Whether the model's process runs."""
         return self._host is not None and self._host.pid is not None
 
+    @property
+    def was_started(self) -> bool:
+        """Whether the model was asked for already, or is to be loaded without being asked."""
+        return self._loading is not None
+
     def start(self) -> None:
         """Begin to load the model; returns at once."""
         if self._loading is None or self._loading.done():
@@ -90,7 +95,7 @@ class ChatModelSlot:
             await self._host.aclose()
 
     async def switch(self, context_tokens: int | None = None) -> None:
-        """Close the model and begin to load the one that is chosen now; a running answer ends and is kept."""
+        """Close the model and, if it was started, load what is chosen now; a running answer ends and is kept."""
         if context_tokens is not None:
             self._context_tokens = context_tokens
         loading, host = self._loading, self._host
@@ -101,7 +106,8 @@ class ChatModelSlot:
         if host is not None:
             host.cancel()
             await host.aclose()
-        self.start()
+        if loading is not None:
+            self.start()
 
     async def ask(self, session_id: SessionId, gather: Gather, sampling: Sampling | None = None) -> Answer:
         """Start the answer to a conversation's newest message. Raises `ModelError` in words."""

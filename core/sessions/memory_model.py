@@ -45,7 +45,8 @@ class MemoryModel:
         old, self._own = self._own, self._make_own() if has_own else None
         if old is not None:
             await old.aclose()
-        self.start()
+        if self._chat.was_started:
+            self.start()
 
     async def aclose(self) -> None:
         """Close a model of its own."""
