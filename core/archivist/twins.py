@@ -12,7 +12,7 @@ import re
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -102,27 +102,30 @@ def publish_twin(folder: Path, text: str, first_number: int) -> int:
     Raises `OSError` when the folder cannot be written.
     """
     data = text.encode("utf-8", "replace")
-    temporary = _write_temporary(folder, data)
+    temporary = _write_temporary(str(folder), data)
     try:
-        number = _give_name(folder, temporary, data, first_number)
+        number = _give_name(str(folder), temporary, data, first_number)
     finally:
-        temporary.unlink(missing_ok=True)
-    _sync_folder(folder)
+        _remove(temporary)
+    _sync_folder(str(folder))
     return number
 
 
-def _write_temporary(folder: Path, data: bytes) -> Path:
-    temporary = folder / f".tmp-{os.urandom(8).hex()}"
+# Below, paths are strings: a replay publishes thousands of twins, and `Path` costs more than the calls themselves.
+
+
+def _write_temporary(folder: str, data: bytes) -> str:
+    temporary = os.path.join(folder, f".tmp-{os.urandom(8).hex()}")
     _write_new(temporary, data)
     return temporary
 
 
-def _give_name(folder: Path, temporary: Path, data: bytes, first_number: int) -> int:
+def _give_name(folder: str, temporary: str, data: bytes, first_number: int) -> int:
     """Give a written twin the first free number from `first_number` on and return that."""
     number = first_number
     while True:
         try:
-            _publish(temporary, folder / name_of(number), data)
+            _publish(temporary, os.path.join(folder, name_of(number)), data)
             return number
         except FileExistsError:
             number += 1
@@ -150,6 +153,11 @@ class TwinWriter:
         self._redact = redact
         self._lock = threading.Lock()
         self._next: dict[str, int] = {}
+        self._pool = ThreadPoolExecutor(SYNCS_AT_ONCE, thread_name_prefix="twins")  # its threads come when needed
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown(wait=False)
 
     def write(self, *twins: Twin) -> tuple[PurePosixPath, ...]:
         """Publish twins and return their paths below the workspace; raise `OSError` if that fails.
@@ -158,7 +166,7 @@ class TwinWriter:
         """
         paths = tuple(self._publish(twins))
         for folder in dict.fromkeys(path.parent.name for path in paths):
-            _sync_folder(self._root / folder)
+            _sync_folder(str(self._root / folder))
         return paths
 
     def sweep(self, now: float) -> int:
@@ -169,13 +177,14 @@ class TwinWriter:
         names = {each: folder_name(each, self._redact) for each in {twin.session_id for twin in twins}}
         folders = [names[twin.session_id] for twin in twins]
         texts = [render_twin(twin).encode("utf-8", "replace") for twin in twins]
-        temporaries: list[Path] = []
+        paths = {name: str(self._root / name) for name in folders}
+        temporaries: list[str] = []
         try:
-            for name in dict.fromkeys(folders):
+            for name in paths:
                 self._number(name)
-            _write_all([self._root / name for name in folders], texts, temporaries)
+            self._write_all([paths[name] for name in folders], texts, temporaries)
             for name, temporary, data in zip(folders, temporaries, texts, strict=True):
-                yield TWINS_FOLDER / name / name_of(self._name(name, temporary, data))
+                yield TWINS_FOLDER / name / name_of(self._name(name, paths[name], temporary, data))
         except OSError:
             with self._lock:
                 for name in folders:
@@ -183,7 +192,22 @@ class TwinWriter:
             raise
         finally:
             for temporary in temporaries:
-                temporary.unlink(missing_ok=True)
+                _remove(temporary)
+
+    def _write_all(self, folders: Sequence[str], texts: Sequence[bytes], temporaries: list[str]) -> None:
+        """Write each text under a temporary name of its own; the names are noted as they come to be."""
+        if len(texts) < 2:
+            temporaries += map(_write_temporary, folders, texts)
+            return
+        # syncs that wait together share the disk's journal: forty cost little more than one
+        started = [
+            self._pool.submit(_write_temporary, folder, data) for folder, data in zip(folders, texts, strict=True)
+        ]
+        wait(started)
+        failures = [error for each in started if (error := each.exception()) is not None]
+        temporaries += [each.result() for each in started if each.exception() is None]
+        if failures:
+            raise failures[0]
 
     def _number(self, name: str) -> None:
         """Make a folder and find its next number, once a process."""
@@ -193,44 +217,38 @@ class TwinWriter:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._next[name] = int(next_name(os.listdir(folder)).removesuffix(".md"))
 
-    def _name(self, name: str, temporary: Path, data: bytes) -> int:
+    def _name(self, name: str, folder: str, temporary: str, data: bytes) -> int:
         """Give a written twin its name, the next that is free."""
         with self._lock:
             first = self._next.get(name, 0)
             self._next[name] = first + 1
-        number = _give_name(self._root / name, temporary, data, first)
+        number = _give_name(folder, temporary, data, first)
         with self._lock:
             self._next[name] = max(self._next.get(name, 0), number + 1)
         return number
 
 
-def _write_all(folders: Sequence[Path], texts: Sequence[bytes], temporaries: list[Path]) -> None:
-    """Write each text under a temporary name of its own; the names are noted as they come to be."""
-    if len(texts) < 2:
-        temporaries += map(_write_temporary, folders, texts)
-        return
-    # syncs that wait together share the disk's journal: forty cost little more than one
-    with ThreadPoolExecutor(min(SYNCS_AT_ONCE, len(texts)), thread_name_prefix="twins") as pool:
-        started = [pool.submit(_write_temporary, folder, data) for folder, data in zip(folders, texts, strict=True)]
-    failures = [error for each in started if (error := each.exception()) is not None]
-    temporaries += [each.result() for each in started if each.exception() is None]
-    if failures:
-        raise failures[0]
-
-
-def _write_new(path: Path, data: bytes) -> None:
+def _write_new(path: str, data: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY, 0o600)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(descriptor, left) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
     except OSError:
-        path.unlink(missing_ok=True)  # a full disk: the name is ours, and nothing is better than half
+        _remove(path)  # a full disk: the name is ours, and nothing is better than half
         raise
 
 
-def _publish(temporary: Path, final: Path, data: bytes) -> None:
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _publish(temporary: str, final: str, data: bytes) -> None:
     """Give the written file its final name, never replacing one."""
     try:
         os.link(temporary, final)
@@ -242,7 +260,7 @@ def _publish(temporary: Path, final: Path, data: bytes) -> None:
         _write_new(final, data)
 
 
-def _sync_folder(folder: Path) -> None:
+def _sync_folder(folder: str) -> None:
     if os.name == "nt":  # folders cannot be opened there; NTFS journals its names
         return
     descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))

@@ -19,6 +19,7 @@ from core.jobs.lessons import LessonKeeper
 from core.jobs.librarian import Librarian
 from core.jobs.librarian_tools import Toolbox
 from core.jobs.memory_entries import MemoryKeeper
+from core.jobs.reading_process import TurnReader
 from core.jobs.rescan import KIND as RESCAN
 from core.jobs.rescan import Rescanner
 from core.jobs.runner import Handler
@@ -76,6 +77,7 @@ class Backroom:
     async def aclose(self) -> None:
         await self.worker.aclose()
         self.embedder.close()
+        self.hook.close()
         self.files.shutdown(wait=False)
         self.archives.shutdown(wait=False)
 
@@ -102,6 +104,7 @@ def build_backroom(
         database,
         twins=TwinWriter(workspace, redact),
         embedder=embedder,
+        reader=TurnReader(pool),
         pool=pool,
         files=files,
         learning=settings.learning,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from core.archivist.boundaries import BoundaryRules
 from core.archivist.topic_shift import Spoken
 from core.jobs import segmentation
+from core.jobs.reading import choose_language, make_turn
 from core.jobs.segmentation import Arrival, Plan
 from core.model import Role, Section, SessionId, TurnId
 from core.sessions.fold import gather_known
@@ -16,13 +17,10 @@ from core.storage.conversations import Standing
 from core.storage.episodic import EpisodicRow
 from core.storage.memory_versions import PendingLine, Version
 from core.storage.segments import SegmentRow, Times
-from core.text.language import detect_language
-from core.text.statements import find_command
-from core.text.tokens import truncate_tokens
-from core.working_memory.heuristics import Proposal, TurnText, propose
-
-# Heuristics read this much of one message: past it is pasted material, and time is the user's.
-MAX_READ_TOKENS = 6_000
+from core.text.language import guess_language
+from core.working_memory.heuristic_title import Phrases
+from core.working_memory.heuristics import Proposal, propose
+from core.working_memory.reading import NOTHING_HEARD, Heard, TurnReading, read_turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +63,7 @@ class Noticed:
     title: str  # for the conversation, "" to leave it
     preview: str
     asked_to_remember: bool
+    phrases: Phrases  # that may name a topic
 
     @property
     def kept(self) -> int:
@@ -77,16 +76,30 @@ def count_kept(sections: Iterable[Section]) -> int:
     return sum(1 for section in sections if section not in (Section.TITLE, Section.STATE))
 
 
-def notice(situation: Situation, vectors: Vectors | None, rules: BoundaryRules, *, confirm_drift: bool) -> Noticed:
-    """Decide what a turn means: its segment first, then memory lines, then names."""
-    user = truncate_tokens(situation.text_of(Role.USER), MAX_READ_TOKENS)
-    reply = truncate_tokens(situation.text_of(Role.ASSISTANT), MAX_READ_TOKENS)
-    language = _choose_language(situation, user)
+def notice(
+    situation: Situation,
+    vectors: Vectors | None,
+    rules: BoundaryRules,
+    *,
+    confirm_drift: bool,
+    reading: TurnReading | None = None,
+    heard: Heard = NOTHING_HEARD,
+) -> Noticed:
+    """Decide what a turn means: its segment first, then memory lines, then names.
+
+    `reading` is that of the turn if it was read ahead, `heard` what is at hand of the readings before it.
+    """
+    turn = make_turn(situation.text_of(Role.USER), situation.text_of(Role.ASSISTANT), situation.arrived, situation.turn)
+    before = situation.recent_user_texts[-1] if situation.recent_user_texts else ""
+    guess = reading.guess if reading is not None and reading.reads(turn) else guess_language(turn.user)
+    language = choose_language(situation.standing.language, before, guess)
+    if reading is None or not reading.fits(turn, language):
+        reading = read_turn(turn, language)
     arrival = Arrival(
         session_id=situation.session_id,
         turn=situation.turn,
         times=Times(arrived=situation.arrived, ended=situation.reply_end),
-        text=user,
+        text=turn.user,
         vector=_user_vector(situation, vectors),
         model=vectors.signature if vectors else None,
         recent_texts=situation.recent_texts,
@@ -96,20 +109,16 @@ def notice(situation: Situation, vectors: Vectors | None, rules: BoundaryRules, 
     known = gather_known(
         situation.version, situation.pending, recent_user_texts=situation.recent_user_texts, language=language
     )
-    proposals = propose(TurnText(turn=situation.turn, at=situation.arrived, user=user, reply=reply), known)
+    proposals = propose(turn, known, reading, heard)
     return Noticed(
         arrival=arrival,
         plan=segmentation.plan(situation.open_segment, arrival, rules, confirm=confirm_drift),
         lines=tuple((p.section, p.text, p.replaces) for p in proposals),
         title=_choose_title(proposals),
         preview=_choose_preview(proposals),
-        asked_to_remember=_asks_to_remember(user),
+        asked_to_remember=reading.command is not None and reading.command.command == "remember",
+        phrases=reading.phrases,
     )
-
-
-def _asks_to_remember(user: str) -> bool:
-    command = find_command(user)
-    return command is not None and command.command == "remember"
 
 
 def _user_vector(situation: Situation, vectors: Vectors | None) -> bytes | None:
@@ -117,16 +126,6 @@ def _user_vector(situation: Situation, vectors: Vectors | None) -> bytes | None:
         return None
     pairs = zip(situation.rows, vectors.values, strict=True)
     return next((value for row, value in pairs if row.role is Role.USER and value), None)
-
-
-def _choose_language(situation: Situation, user: str) -> str:
-    """The conversation's language changes when two messages in a row agree on another (working-memory.md 16)."""
-    current = situation.standing.language
-    detected = detect_language(user, current or "en")
-    if not current or detected == current:
-        return detected
-    before = situation.recent_user_texts[-1] if situation.recent_user_texts else ""
-    return detected if detect_language(before, current) == detected else current
 
 
 def _choose_title(proposals: Sequence[Proposal]) -> str:

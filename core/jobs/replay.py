@@ -13,6 +13,8 @@ from itertools import islice
 from pathlib import Path
 
 from core.interchange import jsonl
+from core.jobs.reading import Talk
+from core.jobs.turn_hook import Prepared
 from core.jobs.worker import Worker
 from core.model import ReplayProgress, ReplayStage
 
@@ -39,10 +41,21 @@ async def replay_transcript(
     state = ReplayProgress(done_turns=0, total_turns=total, session_ids=(session_id,))
     progress(state)
     reading = jsonl.read_turns(path, session_id, lambda number, reason: bad.append((number, reason)))
+
+    async def prepare(talk: Talk) -> tuple[list[Prepared], Talk]:
+        batch = await loop.run_in_executor(pool, lambda: list(islice(reading, BATCH_TURNS)))
+        return await worker.prepare(batch, talk) if batch else ([], talk)
+
+    worker.expect(total)
+    preparing = loop.create_task(prepare(Talk()))
     publishing = loop.create_task(worker.publish_twins(()))
     try:
-        while batch := await loop.run_in_executor(pool, lambda: list(islice(reading, BATCH_TURNS))):
-            taken = await worker.take(session_id, batch, stop=stop)
+        while True:
+            prepared, talk = await preparing
+            if not prepared:
+                break
+            preparing = loop.create_task(prepare(talk))  # while those before are taken
+            taken = await worker.take(session_id, prepared, stop=stop)
             await publishing
             # twins wait for the disk: meanwhile the next turns can be thought about
             publishing = loop.create_task(worker.publish_twins(taken))
@@ -56,6 +69,8 @@ async def replay_transcript(
             if stop.is_set():
                 return state
     finally:
+        preparing.cancel()
+        await asyncio.wait([preparing])
         await publishing
     await worker.commit_store(session_id, cause="The transcript ended.")
     state = replace(state, bad_lines=tuple(bad))

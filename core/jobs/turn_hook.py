@@ -18,6 +18,8 @@ from core.archivist.twins import Twin, TwinWriter
 from core.config import LearningSettings
 from core.jobs import remembering, segmentation
 from core.jobs.embedder_slot import EmbedderSlot
+from core.jobs.reading import ReadAhead, Redacted, Talk
+from core.jobs.reading_process import TurnReader
 from core.jobs.remembering import Noticed, Situation, Vectors, count_kept
 from core.model import BoundaryReason, Role, SaidTurn, SegmentId, SessionId, ToolCall, TurnId
 from core.redaction import redact
@@ -32,6 +34,8 @@ from core.storage.episodic import EpisodicRow, Neighbour, Texts
 from core.storage.memory_versions import Version
 from core.storage.segments import SegmentRow
 from core.storage.turns import Turn
+from core.working_memory.heuristic_title import Phrases
+from core.working_memory.reading import NOTHING_HEARD, TurnReading
 
 T = TypeVar("T")
 
@@ -65,22 +69,11 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Redacted:
-    """The texts of a turn as every sink but the transcript gets them; `reply` is "" while there is none."""
-
-    user: str
-    reply: str
-
-    def in_order(self) -> list[str]:
-        return [self.user, self.reply] if self.reply else [self.user]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """A finished turn, ready to be taken."""
 
     said: SaidTurn
-    texts: Redacted
+    read: ReadAhead
     vectors: Vectors | None
 
 
@@ -102,6 +95,7 @@ class TurnHook:
         *,
         twins: TwinWriter,
         embedder: EmbedderSlot,
+        reader: TurnReader,
         pool: Executor,
         files: Executor,
         learning: LearningSettings,
@@ -110,12 +104,19 @@ class TurnHook:
         self._database = database
         self._twins = twins
         self._embedder = embedder
+        self._reader = reader
         self._pool = pool
         self._files = files
         self._learning = learning
         self._clock = clock
         # (conversation, its newest version) of the turn taken last: each turn of a transcript asks for it
         self._newest: tuple[SessionId, Version | None] = SessionId(""), None
+        self._heard: dict[tuple[str, str], Phrases] = {}  # of the turns taken last
+
+    def close(self) -> None:
+        """End the threads and the process that help; after the worker, which uses them."""
+        self._twins.close()
+        self._reader.close()
 
     async def index(self, turn: TurnId) -> None:
         """Index a waiting turn: redacted rows and the steps that follow, in one transaction."""
@@ -146,13 +147,18 @@ class TurnHook:
     def _is_wanted(self, standing: Standing) -> bool:
         return standing.remember and self._learning.episodic_capture_enabled
 
-    async def prepare(self, said: Sequence[SaidTurn]) -> list[Prepared]:
-        """Redact and embed finished turns of a transcript, ahead of `take`."""
-        texts = await self._in_pool(
-            lambda: [Redacted(user=redact(turn.user_text), reply=redact(turn.reply_text)) for turn in said]
-        )
-        vectors = await self._embedder.embed([text.in_order() for text in texts])
-        return [Prepared(said=s, texts=t, vectors=v) for s, t, v in zip(said, texts, vectors, strict=True)]
+    def expect(self, turns: int) -> None:
+        """Say that so many turns of a transcript will come."""
+        self._reader.expect(turns)
+
+    async def prepare(self, said: Sequence[SaidTurn], talk: Talk) -> tuple[list[Prepared], Talk]:
+        """Redact, read and embed finished turns of a transcript, ahead of `take`; `talk` is what led up to them.
+
+        Returns what leads up to the turns that follow, too.
+        """
+        read, talk = await self._reader.read([(turn.user_text, turn.reply_text, turn.user_at) for turn in said], talk)
+        vectors = await self._embedder.embed([each.texts.in_order() for each in read])
+        return [Prepared(said=s, read=r, vectors=v) for s, r, v in zip(said, read, vectors, strict=True)], talk
 
     def take(self, c: Connection, session_id: SessionId, prepared: Prepared, *, owner: str) -> Taken:
         """Store, index and remember one finished turn in the caller's transaction, step by step as the chat does."""
@@ -168,7 +174,7 @@ class TurnHook:
         )
         recent = episodic.load_recent(c, session_id, before=turn, limit=READ_BACK)
         before = recent[-1] if recent else None
-        rows = episodic.append_turn(c, session_id, turn, _stamp(finished, prepared.texts), before=before)
+        rows = episodic.append_turn(c, session_id, turn, _stamp(finished, prepared.read.texts), before=before)
         if said.tool_calls:
             rows = (*rows[:-1], _note_tools(c, rows[-1], said.tool_calls))
         # the step `remember` is done here and now; its row would come and go within the transaction
@@ -178,7 +184,8 @@ class TurnHook:
         situation = _read_situation(c, finished, rows, standing, recent, self._newest[1])
         if prepared.vectors is not None:
             situation = replace(situation, spoken=_load_spoken(c, session_id, turn, prepared.vectors.signature))
-        noticed = self._notice(situation, prepared.vectors)
+        noticed = self._notice(situation, prepared.vectors, prepared.read.reading)
+        self._hear(noticed)
         return Taken(turn=turn, remembered=self._store(c, situation, prepared.vectors, noticed), rows=rows)
 
     async def publish_twins(self, numbers: Sequence[TurnId]) -> None:
@@ -238,13 +245,28 @@ class TurnHook:
 
         return await self._database.write(store)
 
-    def _notice(self, situation: Situation, vectors: Vectors | None) -> Noticed:
+    def _hear(self, noticed: Noticed) -> None:
+        """Keep what the turns after this one would read in it again."""
+        key = (noticed.arrival.text, noticed.arrival.language)
+        self._heard.pop(key, None)
+        self._heard[key] = noticed.phrases
+        if len(self._heard) > RECENT_USER_TEXTS:
+            del self._heard[next(iter(self._heard))]
+
+    def _notice(self, situation: Situation, vectors: Vectors | None, reading: TurnReading | None = None) -> Noticed:
         rules = BoundaryRules(
             max_turns=self._learning.max_turns_per_segment,
             max_gap_s=float(self._learning.max_time_gap_seconds),
             min_cosine=self._learning.min_cosine_similarity,
         )
-        return remembering.notice(situation, vectors, rules, confirm_drift=self._learning.drift_confirm)
+        return remembering.notice(
+            situation,
+            vectors,
+            rules,
+            confirm_drift=self._learning.drift_confirm,
+            reading=reading,
+            heard=self._heard if reading is not None else NOTHING_HEARD,
+        )
 
     def _store(self, c: Connection, situation: Situation, vectors: Vectors | None, noticed: Noticed) -> Remembered:
         now = self._clock()

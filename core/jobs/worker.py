@@ -14,6 +14,7 @@ from core.activity import Outcome
 from core.changes import Changes
 from core.errors import CoreError
 from core.jobs.memory_entries import MemoryKeeper, Said
+from core.jobs.reading import Talk
 from core.jobs.runner import BUG, Handler, JobRunner, describe
 from core.jobs.turn_hook import Prepared, Remembered, Taken, TurnHook
 from core.model import BoundaryReason, Role, SaidTurn, SessionId, TurnId
@@ -203,15 +204,22 @@ class Worker:
                 lambda c: activity.log_steps(c, done, self._owner, at=self._clock()), repeatable=True
             )
 
-    async def take(self, session_id: SessionId, said: Sequence[SaidTurn], *, stop: asyncio.Event) -> list[Taken]:
+    def expect(self, turns: int) -> None:
+        """Say that so many turns of a transcript will come: many are read in a process of their own."""
+        self._hook.expect(turns)
+
+    async def prepare(self, said: Sequence[SaidTurn], talk: Talk) -> tuple[list[Prepared], Talk]:
+        """Read finished turns of a transcript ahead of `take`; returns what leads up to the next, too."""
+        return await self._hook.prepare(said, talk)
+
+    async def take(self, session_id: SessionId, prepared: Sequence[Prepared], *, stop: asyncio.Event) -> list[Taken]:
         """Do all that the chat does after a turn for finished turns of a transcript; `stop` ends it between two.
 
         Turns up to the next commit share a transaction: a transcript can be read again, so none needs one of
         its own, nor to wait for the disk. Commits are made in the store; what writes their files waits in the
         queue for `finish`. The caller publishes the twins.
         """
-        waiting = await self._hook.prepare(said)
-        taken: list[Taken] = []
+        waiting, taken = prepared, list[Taken]()
         while waiting and not stop.is_set():
             part = await self._database.write(partial(self._take_until_due, session_id, waiting, stop), repeatable=True)
             taken += part

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from core.model import Section
 from core.text.clauses import Clause, has_cjk
@@ -23,15 +24,30 @@ _DIGIT = re.compile(r"\d")
 _STOPS = " \t\n.,;:!?。，；：！？"
 
 
-def find_files(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said: Collection[str] = ()) -> list[Proposal]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesReading:
+    """What a turn mentions."""
+
+    references: tuple[str, ...]  # paths and addresses
+    versions: tuple[str, ...]  # products with a version
+
+
+def read_files(turn: TurnText, clauses: tuple[Clause, ...]) -> FilesReading:
+    """Return what a turn mentions, whatever memory holds."""
+    return FilesReading(references=tuple(_references(turn, clauses)), versions=tuple(_versions(clauses)))
+
+
+def find_files(
+    turn: TurnText, clauses: tuple[Clause, ...], reading: FilesReading, known: Known, said: Collection[str] = ()
+) -> list[Proposal]:
     """Return a line for each reference that is not known yet; `said` are lines the turn gave elsewhere."""
     held = "\n".join(known.of(Section.FILES))
     lines: list[str] = []
-    for reference in _references(turn, clauses):
+    for reference in reading.references:
         if len(lines) < MAX_LINES and not _holds("\n".join((held, *lines)), reference):
             line = _describe(reference, clauses)
             lines.append(reference if any(line in other for other in said) else line)
-    versions = [version for version in _versions(clauses) if not _holds(held + "\n" + "\n".join(lines), version)]
+    versions = [version for version in reading.versions if not _holds(held + "\n" + "\n".join(lines), version)]
     if versions:
         lines.append(", ".join(versions[:MAX_LINES]))
     return [Proposal(section=Section.FILES, text=line, turns=(turn.turn,)) for line in lines]

@@ -4,7 +4,7 @@ Pure. Each line is in the user's own words, clear when read alone, and said once
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -41,9 +41,13 @@ class Line:
     lasting: bool = False  # a fact that is true beyond the conversation
 
 
-def find_lines(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said_at: datetime | None) -> list[Proposal]:
-    """Return the facts, goals and open issues of a turn, and the goals and issues that it closes."""
-    lines = list(_read(clauses, said_at, turn.reply))
+def read_lines(turn: TurnText, clauses: tuple[Clause, ...], said_at: datetime | None) -> tuple[Line, ...]:
+    """Return every line that a turn offers, whatever memory holds."""
+    return tuple(_read(clauses, said_at, turn.reply))
+
+
+def find_lines(turn: TurnText, clauses: tuple[Clause, ...], lines: Sequence[Line], known: Known) -> list[Proposal]:
+    """Return the facts, goals and open issues of a turn (of `lines`), and the goals and issues that it closes."""
     proposals = list(find_closed(turn, clauses, known))
     closed = {proposal.replaces for proposal in proposals}
     said: list[str] = []  # in this turn, whatever the section

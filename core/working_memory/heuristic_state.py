@@ -4,6 +4,7 @@ Pure. Courtesy changes nothing; the wording is data, in the user's language.
 """
 
 import re
+from dataclasses import dataclass
 
 from core.model import Section
 from core.text.clauses import Clause, fold, mask, read_clauses
@@ -20,26 +21,47 @@ _LONG_QUESTION = 40
 _EDGES = " \t\n.,;:!?…。，；：！？、~～-–—"
 
 
-def find_state(turn: TurnText, clauses: tuple[Clause, ...], known: Known, language: str) -> Proposal | None:
-    """Return the new state, or None where the turn says nothing that changes it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateReading:
+    """What a turn says about what is going on; empty where it says nothing."""
+
+    language: str
+    asked: str = ""  # the user's last request as it is told
+    about: str = ""  # what is said around it
+    told: str = ""  # what the user talks about, where nothing is asked
+    end: str = ""  # of the line: what the reply did, or what stays open
+
+
+def read_state(turn: TurnText, clauses: tuple[Clause, ...], language: str) -> StateReading:
+    """Return what a turn says about what is going on, whatever memory holds."""
     lang = pick_language(language)
     rules, state = load_line_rules(lang), load_state_rules(lang)
     if rules is None:
-        return None
-    own = [clause for clause in clauses if clause.language == lang]
+        return StateReading(language=lang)
+    own, words = [clause for clause in clauses if clause.language == lang], state.words
     asked, given = _asked(own, rules, state)
-    told = _told(own, rules, state)
-    words = state.words
     if asked and _stays_open(own, rules):
-        line = _end(asked, turn, state, "", words["open"])
-    elif asked:
-        context = _context(own, rules, state, asked) or _earlier(known, lang, rules, state, asked)
-        line = words["about"].format(ask=asked, x=context) if context else asked
-        line = _end(line, turn, state, given)
-    elif told:
-        line = _end(words["talk"].format(x=_capital(told)), turn, state, "")
-    else:
+        return StateReading(language=lang, told=asked, end=f"{words['join']}{words['open']}{words['stop']}")
+    if asked:
+        about = _context(own, rules, state, asked)
+        return StateReading(language=lang, asked=asked, about=about, end=_read_end(turn.reply, state, given))
+    told = _told(own, rules, state)
+    if not told:
+        return StateReading(language=lang)
+    told = words["talk"].format(x=_capital(told))
+    return StateReading(language=lang, told=told, end=_read_end(turn.reply, state, ""))
+
+
+def find_state(turn: TurnText, reading: StateReading, known: Known) -> Proposal | None:
+    """Return the new state, or None where the turn says nothing that changes it."""
+    rules, state = load_line_rules(reading.language), load_state_rules(reading.language)
+    if rules is None or not (reading.asked or reading.told):
         return None
+    line = reading.told
+    if reading.asked:
+        about = reading.about or _earlier(known, reading.language, rules, state, reading.asked)
+        line = state.words["about"].format(ask=reading.asked, x=about) if about else reading.asked
+    line += reading.end or ("" if line.endswith("…") else state.words["stop"])
     if line in known.of(Section.STATE):
         return None
     return Proposal(section=Section.STATE, text=line, turns=(turn.turn,))
@@ -132,18 +154,15 @@ def _context(clauses: list[Clause], rules: Rules, state: StateRules, asked: str)
     return told if told and len(find_terms(told) - terms) >= 1 else ""
 
 
-def _end(line: str, turn: TurnText, state: StateRules, given: str, note: str = "") -> str:
-    """Return the line with what the reply did, as a sentence."""
-    words, reply = state.words, turn.reply.strip()
-    if note:
-        return line + words["join"] + note + words["stop"]
-    did = words["nothing"] if given and not reply else given
+def _read_end(reply: str, state: StateRules, given: str) -> str:
+    """Return what a reply did, as the end of a line; "" where that is not told."""
+    words, reply = state.words, reply.strip()
     if not given and (match := _LAST_QUESTION.search(reply)):
         question = _tail_question(match[1].strip(), state)
         if len(question) <= MAX_CHARS and len(find_terms(question)) >= 2:
-            return line + words["join"] + words["waits"].format(x=question)
-    line += words["join"] + did if did else ""
-    return line if line.endswith("…") else line + words["stop"]
+            return words["join"] + words["waits"].format(x=question)
+    did = words["nothing"] if given and not reply else given
+    return words["join"] + did + words["stop"] if did else ""
 
 
 def _tail_question(question: str, state: StateRules) -> str:

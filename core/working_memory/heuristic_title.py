@@ -29,6 +29,14 @@ _WORD = re.compile(r"[^\W_](?:[\w'’+#.&/-]*[\w+#])?")
 _CJK_RUN = re.compile(r"[\u3400-\u9fff]+|[A-Za-z][A-Za-z0-9+#.-]*(?: \d[\d.]*)?")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrases:
+    """What one text of the user's may name as a topic."""
+
+    mentions: tuple[tuple[str, float, frozenset[str]], ...]  # phrase, weight, terms
+    names: frozenset[str]  # that it calls people by
+
+
 @dataclass(slots=True)
 class _Phrase:
     text: str
@@ -37,60 +45,57 @@ class _Phrase:
     turns: set[int] = field(default_factory=set)
 
 
-def find_title(turn: TurnText, known: Known, language: str) -> Proposal | None:
-    """Return a title where there is none, a better one, or None where the present one stands."""
-    lang = pick_language(language)
-    rules = load_title_rules(lang)
-    if not _read_phrases(turn.user[:_MAX_CHARS_READ], lang)[0]:
+def find_title(turn: TurnText, said: Sequence[Phrases], known: Known, language: str) -> Proposal | None:
+    """Return a title where there is none, a better one, or None where the present one stands.
+
+    `said` are the phrases of the user's texts (`read_phrases`), oldest first, those of the turn last.
+    """
+    rules = load_title_rules(pick_language(language))
+    if not said[-1].mentions:
         return None
-    texts = [*known.recent, turn.user]
     current = next(iter(known.of(Section.TITLE)), "")
-    if not current:
-        title = _compose(_pick(_count(texts, lang), ()), rules)
-    else:
-        title = _improve(current, texts, rules, lang)
+    title = _improve(current, said, rules) if current else _compose(_pick(_count(said), ()), rules)
     if not title or fold(title) == fold(current):
         return None
     return Proposal(section=Section.TITLE, text=title, turns=(turn.turn,), replaces=current or None)
 
 
-def _improve(current: str, texts: Sequence[str], rules: TitleRules, lang: str) -> str:
+def _improve(current: str, said: Sequence[Phrases], rules: TitleRules) -> str:
     """Return a better title that shares a phrase with the present one, else the present one."""
     held = find_terms(current)
-    if len(held) < _WEAK_TERMS and len(texts) <= _EARLY_TURNS:
-        title = _compose(_pick(_count(texts, lang), ()), rules)
+    if len(held) < _WEAK_TERMS and len(said) <= _EARLY_TURNS:
+        title = _compose(_pick(_count(said), ()), rules)
         terms = find_terms(title)
         return title if held & terms and len(terms) > len(held) else current
-    if not _comes_back(texts, lang):
+    if not _comes_back(said):
         return current
-    for phrase in _pick(_count(texts, lang), held):
+    for phrase in _pick(_count(said), held):
         if len(phrase.turns) >= _TAKEOVER_TURNS and phrase.score >= 2 * _TAKEOVER_TURNS:
             kept = [_Phrase(part, at - MAX_PHRASES) for at, part in enumerate(rules.split(current)[: MAX_PHRASES - 1])]
             return _compose([*kept[:1], phrase, *kept[1:]], rules)
     return current
 
 
-def _comes_back(texts: Sequence[str], lang: str) -> bool:
+def _comes_back(said: Sequence[Phrases]) -> bool:
     """Say whether some phrase occurs in as many texts as it needs to take over: in most conversations none does."""
     heard: dict[frozenset[str], int] = {}
-    for text in texts:
-        for terms in {terms for _, _, terms in _read_phrases(text[:_MAX_CHARS_READ], lang)[0]}:
+    for phrases in said:
+        for terms in {terms for _, _, terms in phrases.mentions}:
             times = heard[terms] = heard.get(terms, 0) + 1
             if times >= _TAKEOVER_TURNS:
                 return True
     return False
 
 
-def _count(texts: Sequence[str], lang: str) -> list[_Phrase]:
+def _count(said: Sequence[Phrases]) -> list[_Phrase]:
     """Return the phrases of the user's texts with their scores, best first."""
     found: dict[frozenset[str], _Phrase] = {}
     words: dict[str, int] = {}  # in how many texts each term is heard
-    read = [_read_phrases(text[:_MAX_CHARS_READ], lang) for text in texts]
-    names = frozenset().union(*(called for _, called in read))
+    names = frozenset().union(*(phrases.names for phrases in said))
     place = 0
-    for number, (mentions, _) in enumerate(read):
+    for number, phrases in enumerate(said):
         heard: set[str] = set()
-        for phrase, weight, terms in mentions:
+        for phrase, weight, terms in phrases.mentions:
             if names and not names.isdisjoint(phrase.split()):
                 continue
             heard |= terms
@@ -107,9 +112,13 @@ def _count(texts: Sequence[str], lang: str) -> list[_Phrase]:
     return sorted(found.values(), key=lambda phrase: (-phrase.score, phrase.first))
 
 
+def read_phrases(text: str, language: str) -> Phrases:
+    """Return what a text of the user's may name as a topic, in a conversation of a language."""
+    return _read_phrases(text[:_MAX_CHARS_READ], pick_language(language))
+
+
 @lru_cache(maxsize=256)
-def _read_phrases(text: str, lang: str) -> tuple[tuple[tuple[str, float, frozenset[str]], ...], frozenset[str]]:
-    """Return the phrases of one text with weight and terms, and the names it calls people by."""
+def _read_phrases(text: str, lang: str) -> Phrases:
     rules = load_title_rules(lang)
     names = {name for match in rules.vocative.finditer(text) for name in match.groups() if name}
     mentions: list[tuple[str, float, frozenset[str]]] = []
@@ -119,7 +128,7 @@ def _read_phrases(text: str, lang: str) -> tuple[tuple[tuple[str, float, frozens
         for phrase in phrases:
             terms = find_terms(phrase) or frozenset({fold(phrase)})
             mentions.append((phrase, _weight(phrase, weighty, rules), terms))
-    return tuple(mentions), frozenset(names)
+    return Phrases(mentions=tuple(mentions), names=frozenset(names))
 
 
 def _spoken(text: str, rules: TitleRules, lang: str) -> Iterable[tuple[Clause, str]]:

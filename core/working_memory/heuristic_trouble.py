@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
 from core.model import Section
@@ -18,12 +19,24 @@ _CHECKED = (Section.FACTS, Section.GOALS, Section.ISSUES, Section.FILES)
 _EDGES = " \t\n,;:，；：、-–—"
 
 
-def find_trouble(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said_at: datetime | None) -> list[Proposal]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TroubleReading:
+    """What a turn says of trouble."""
+
+    corrections: tuple[tuple[str, str, str], ...]  # line, old value, new value
+    errors: tuple[tuple[str, bool], ...]  # line, and whether it tells that something reported is fixed
+
+
+def read_trouble(turn: TurnText, clauses: tuple[Clause, ...], said_at: datetime | None) -> TroubleReading:
+    """Return what a turn says of trouble, whatever memory holds."""
+    return TroubleReading(corrections=tuple(_corrections(clauses)), errors=tuple(_errors(turn.user, clauses, said_at)))
+
+
+def find_trouble(turn: TurnText, reading: TroubleReading, known: Known) -> list[Proposal]:
     """Return error lines, corrections, and known lines with the corrected value in its place."""
     known_lines = list(known.of(Section.ERRORS))
     proposals: list[Proposal] = []
-    corrections = list(_corrections(clauses))
-    for text, old, new in corrections[:MAX_LINES]:
+    for text, old, new in reading.corrections[:MAX_LINES]:
         replaced = _replaced(turn, known, old, new) if old and new else []
         if replaced:
             text = f"{text} ({strip_tags(replaced[0].text)})"
@@ -32,9 +45,10 @@ def find_trouble(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said
             proposals.append(Proposal(section=Section.ERRORS, text=text, turns=(turn.turn,)))
         proposals += replaced
     errors = 0
-    said = {text for text, _, _ in corrections}
-    for text in _errors(turn.user, clauses, bool(known.of(Section.ERRORS)), said_at):
-        if text in said:
+    said = {text for text, _, _ in reading.corrections}
+    reported = bool(known.of(Section.ERRORS))
+    for text, fixed in reading.errors:
+        if text in said or (fixed and not reported):
             continue
         if errors < MAX_LINES and not is_repeat(text, known_lines):
             errors += 1
@@ -43,13 +57,13 @@ def find_trouble(turn: TurnText, clauses: tuple[Clause, ...], known: Known, said
     return proposals
 
 
-def _errors(text: str, clauses: tuple[Clause, ...], reported: bool, said_at: datetime | None) -> Iterable[str]:
-    """Yield error messages as they were pasted, then what the user says is broken, or fixed once reported."""
+def _errors(text: str, clauses: tuple[Clause, ...], said_at: datetime | None) -> Iterable[tuple[str, bool]]:
+    """Yield error messages as they were pasted, then what the user says is broken, or (True) fixed."""
     rules = load_line_rules("en")
     if rules is not None and len(text) < 100_000:
         pasted = [line.strip() for line in text.splitlines() if rules.error_lines.search(line)]
         for line in pasted[-MAX_LINES:]:
-            yield rules.log_stamp.sub("", line)[:MAX_CHARS].rstrip(".。")
+            yield rules.log_stamp.sub("", line)[:MAX_CHARS].rstrip(".。"), False
     for clause in clauses:
         own = load_line_rules(clause.language)
         if own is None or clause.question or clause.barred or own.not_error.search(clause.words):
@@ -57,9 +71,9 @@ def _errors(text: str, clauses: tuple[Clause, ...], reported: bool, said_at: dat
         if own.error_clauses.search(fold(clause.text)):
             line = _line(clause)
             if len(line) >= 6 and not own.vague_subject.match(clause.words):
-                yield add_date(line, said_at, clause.language)
-        elif reported and own.fixes.search(clause.words):
-            yield _capital(clause.sentence.strip(" \n.。!！"))[:MAX_CHARS]
+                yield add_date(line, said_at, clause.language), False
+        elif own.fixes.search(clause.words):
+            yield _capital(clause.sentence.strip(" \n.。!！"))[:MAX_CHARS], True
 
 
 def _corrections(clauses: tuple[Clause, ...]) -> Iterable[tuple[str, str, str]]:

@@ -8,37 +8,44 @@ user come from the user's words only.
 from collections.abc import Sequence
 
 from core.model import Section
-from core.text.clauses import read_clauses
-from core.text.language import detect_language
 from core.text.sentences import split_sentences
-from core.text.statements import find_command
-from core.working_memory.heuristic_dates import local_time
+from core.text.statements import MemoryCommand
 from core.working_memory.heuristic_files import find_files
 from core.working_memory.heuristic_lines import find_lines
 from core.working_memory.heuristic_model import Known, Proposal, TurnText
 from core.working_memory.heuristic_state import find_state
 from core.working_memory.heuristic_terms import is_repeat
-from core.working_memory.heuristic_title import find_title
+from core.working_memory.heuristic_title import find_title, read_phrases
 from core.working_memory.heuristic_trouble import find_trouble
+from core.working_memory.reading import NOTHING_HEARD, Heard, TurnReading, read_turn
 
-__all__ = ["Known", "Proposal", "TurnText", "propose", "to_operations"]
+__all__ = ["Known", "Proposal", "TurnReading", "TurnText", "propose", "read_turn", "to_operations"]
 
 _SINGLE = (Section.TITLE, Section.STATE)
 
 
-def propose(turn: TurnText, known: Known) -> tuple[Proposal, ...]:
-    """Return what one turn adds to or changes in memory; nothing for courtesy."""
-    clauses = read_clauses(turn.user)
-    if not clauses and not turn.user.strip():
+def propose(
+    turn: TurnText, known: Known, reading: TurnReading | None = None, heard: Heard = NOTHING_HEARD
+) -> tuple[Proposal, ...]:
+    """Return what one turn adds to or changes in memory; nothing for courtesy.
+
+    `reading` is that of the turn where it was read before (`read_turn`), `heard` what is at hand of the readings
+    before it; what is lacking is read here.
+    """
+    if not turn.user.strip():
         return ()
-    language = detect_language(turn.user, known.language)
-    said_at = local_time(turn.at, turn.utc_offset_s)
-    found = [find_title(turn, known, known.language), find_state(turn, clauses, known, language)]
+    if reading is None or not reading.fits(turn, known.language):
+        reading = read_turn(turn, known.language)
+    said = [heard.get((text, known.language)) or read_phrases(text, known.language) for text in known.recent]
+    found = [
+        find_title(turn, [*said, reading.phrases], known, known.language),
+        find_state(turn, reading.state, known),
+    ]
     proposals = [proposal for proposal in found if proposal is not None]
-    proposals += _remembered(turn, known)
-    lines = find_lines(turn, clauses, known, said_at)
-    trouble = find_trouble(turn, clauses, known, said_at)
-    files = find_files(turn, clauses, known, [proposal.text for proposal in trouble])
+    proposals += _remembered(turn, reading.command, known)
+    lines = find_lines(turn, reading.clauses, reading.lines, known)
+    trouble = find_trouble(turn, reading.trouble, known)
+    files = find_files(turn, reading.clauses, reading.files, known, [proposal.text for proposal in trouble])
     # a fact that a line of Files says whole is not said twice; one that only names its version or path is kept
     described = [proposal.text.casefold() for proposal in files]
     proposals += [
@@ -83,9 +90,8 @@ def _list_operation(section: Section, own: Sequence[Proposal], held: tuple[str, 
     return {"op": "UPDATE", "content": "\n".join(f"- {line}" for line in lines)}
 
 
-def _remembered(turn: TurnText, known: Known) -> list[Proposal]:
+def _remembered(turn: TurnText, command: MemoryCommand | None, known: Known) -> list[Proposal]:
     """Return what the user asks to remember."""
-    command = find_command(turn.user)
     if command is None or command.command != "remember" or is_repeat(command.payload, known.of(Section.FACTS)):
         return []
     said = split_sentences(command.payload)
