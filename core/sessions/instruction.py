@@ -24,6 +24,7 @@ class Known:
 
     preferences: tuple[str, ...] = ()  # those that must stay stand first
     profile: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()  # for their occasion: not said here, nor by the notes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,7 @@ def _part_of_lines(kind: PartKind, text: str, left_out: int) -> PromptPart:
 def _write_notes(frame: str, notes: Notes, known: Known, room: int) -> PromptPart:
     if notes.problem:
         return PromptPart(kind=PartKind.FILE, left_out=1, why=notes.problem)
-    said = {entry_key(line) for line in (*known.preferences, *known.profile)}
+    said = {entry_key(line) for line in (*known.preferences, *known.profile, *known.waiting)}
     text = "\n".join(line.text.rstrip() for line in read_lines(notes.text) if _entry(line.text) not in said)
     whole = _count_entries(text)
     limit, quoted = min(notes.limit_chars, 4 * max(0, room)), ""

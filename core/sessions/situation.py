@@ -77,7 +77,11 @@ def load_sources(
         archived=frozenset(message.id for message in raw),
         texts=load_prompt_texts(_find_language(c, session_id, live)),
         own=prompts.load_instructions(c, session_id),
-        known=Known(preferences=standing.preferences, profile=standing.profile),
+        known=Known(
+            preferences=standing.preferences,
+            profile=standing.profile,
+            waiting=tuple(row.value for row in standing.situational),
+        ),
         document=version.document if version else "",
         recalled=_load_recalled(c, session_id, learning, since=version.created_at if version else 0.0),
         summaries=() if off else prompts.load_summaries(c, session_id, [message.turn for message in live]),

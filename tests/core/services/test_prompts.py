@@ -122,7 +122,7 @@ def test_secrets_are_in_no_record_and_only_the_newest_records_stay(tmp_path):
             for number in range(KEPT + 3):
                 await put_turns(engine, chat, (f"Question {number}, password=rose-canary-88", "Yes"))
                 prompt = await send(engine, chat)
-            assert "tulip-canary-77" in prompt.messages[0].text
+            assert "[REDACTED:" in prompt.messages[0].text
             sent = await engine.prompts.load(chat.id)
             assert sent.count == KEPT
             assert "[REDACTED:" in find(sent, PartKind.INSTRUCTIONS).text

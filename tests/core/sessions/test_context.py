@@ -115,10 +115,16 @@ def test_quoted_memory_cannot_close_its_frame_or_speak_as_another_role():
 def test_an_entry_of_the_notes_that_the_profile_says_already_is_not_said_twice():
     given = sources(
         "Hi",
-        known=Known(profile=("I live in Kiel",)),
-        notes=Notes(text="- fact: I live in Kiel\n- fact: The boat is blue\n", limit_chars=2_000),
+        known=Known(profile=("I live in Kiel",), waiting=("For letters I prefer a formal tone",)),
+        notes=Notes(
+            text="- fact: I live in Kiel\n- fact: The boat is blue\n- preference: for letters I prefer a formal tone\n",
+            limit_chars=2_000,
+        ),
     )
-    assert build(given).messages[0].text.count("I live in Kiel") == 1
+    system = build(given).messages[0].text
+    assert system.count("I live in Kiel") == 1
+    assert "formal" not in system
+    assert "The boat is blue" in system
 
 
 def test_pinned_preferences_survive_long_instructions_and_any_history():
