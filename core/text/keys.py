@@ -144,10 +144,10 @@ def _remembered_key(text: str) -> Key:
 
 def _read_key(text: str) -> Key:
     body = strip_marker(text)
-    plain = _dress_down(_unstrike(body))
+    struck = body.startswith("~~") and _is_struck(body)
+    plain = _dress_down(body.rstrip(" .。")[2:-2] if struck else body)
     rest, tags, resolved, stamp = _strip_front(plain)
-    if _is_struck(body):
-        resolved = True
+    resolved = resolved or struck
     for _ in range(_MAX_TAGS if rest.rstrip().endswith(_MARK_ENDS) else 0):
         end = _END_MARK.search(rest, max(0, len(rest) - _END_MARK_LENGTH))
         if not end or not _is_end_mark(end):
@@ -206,10 +206,6 @@ def _is_struck(text: str) -> bool:
     return len(text) > 4 and text.startswith("~~") and text.find("~~", 2) == len(text) - 2
 
 
-def _unstrike(text: str) -> str:
-    return text.rstrip(" .。")[2:-2] if _is_struck(text) else text
-
-
 def _dress_down(text: str) -> str:
     """Return the normal form before its outer signs are cut."""
     if len(text) <= _KEYED_LENGTH and ("*" in text or "_" in text or "`" in text or "~~" in text):
@@ -233,7 +229,10 @@ def _cut_outer(text: str) -> str:
 
 
 def _compared_words(key: str) -> tuple[str, ...]:
-    found = (word for word in _WORD.findall(key) if word not in _LIGHT)
     return tuple(
-        word[:-1] if len(word) >= _MIN_PLURAL and word.isascii() and word.endswith("s") else word for word in found
+        [
+            word[:-1] if word[-1] == "s" and len(word) >= _MIN_PLURAL and word.isascii() else word
+            for word in _WORD.findall(key)
+            if word not in _LIGHT
+        ]
     )

@@ -49,27 +49,28 @@ def find_quantities(text: str) -> Iterator[Quantity]:
     if not _DIGIT.search(text):
         return
     for found in _NUMBER.finditer(text):
-        sign, thousand = found["sign"], found["thousand"]
-        end = found.end("ordinal") if found["ordinal"] else found.end("times")
-        end = max(end, found.end("digits"))
+        sign, code, minus, digits, times_sign, thousand, ordinal = found.groups()
+        end = found.end("ordinal") if ordinal else found.end("times") if times_sign else found.end("digits")
         unit = _CURRENCY.get(sign, "") if sign else ""
-        if found["code"]:
-            code = found["code"].casefold()
+        if code:
+            code = code.casefold()
             unit = _CODE_UNITS.get(code, code)
-        times = _TIMES.get(found["times"] or "", 1)
+        times = _TIMES[times_sign] if times_sign else 1
         if thousand and unit:
             times, end = _THOUSANDS[thousand], found.end("thousand")
-        if not found["ordinal"]:
+        if not ordinal:
             named, unit_end = _unit_after(text, end)
             if named and (not unit or unit == named or sign in {"$", "¥"}):
                 unit, end = (named, unit_end)
         if end < len(text) and text[end].isascii() and (text[end].isalnum() or text[end] == "_"):
             continue  # letters and digits in one word are an identifier
-        yield Quantity(found.start(), end, _plain(found["digits"], times, found["minus"]), unit)
+        yield Quantity(found.start(), end, _plain(digits, times, minus), unit)
 
 
 def _unit_after(text: str, end: int) -> tuple[str, int]:
     """Return the unit right after a number, and where it ends."""
+    if end == len(text):
+        return "", end
     sign = _CURRENCY_AFTER.match(text, end)
     if sign:
         return _CURRENCY[sign[1]], sign.end()
