@@ -8,6 +8,7 @@ on a shared prefix, a chat turn between them. `restart_reused_share`: the first 
 Floors: one llama.cpp context that keeps the common beginning with the request before (what llama-cpp-python does),
 counted on the same requests; nothing is left of it after a restart.
 
+`product_…_reused_share`: the same with the prompts that the product builds (`benchmarks.product_prefix`).
 `long_history_new_tokens`: tokens read for one new message after some 6,000 tokens of history; the floor is the same
 message after some 500. `first_token_s`: from the new message to its first words, the history's state in place; the
 floor is llama-cpp-python's own stream in a process of its own with its own state in place, rounds alternating.
@@ -26,6 +27,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 from benchmarks.common import ROOT, Measure, make_parser, print_result, say
+from benchmarks.product_prefix import measure_product
 from benchmarks.throughput import MODEL, Child
 from core.llm.host import ModelHost
 from core.llm.port import ChatMessage, ChoiceRequest, GenerationEnd, GenerationPiece, GenerationRequest, Priority
@@ -236,6 +238,7 @@ async def _measure(options: argparse.Namespace, folder: Path) -> dict[str, Measu
         await host.start()
         measures = await _measure_shares(host, options.rounds)
         measures |= await _measure_first_tokens(host, floor, options.rounds)
+        measures |= await measure_product(host)
         if options.history:
             measures |= await _measure_history(host, options.history)
         return measures
