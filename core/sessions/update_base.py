@@ -3,6 +3,7 @@
 Archives before it that no document holds are rolled forward: their messages belong to the same update.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.model import EditKind, MemoryEdit, Message, SessionId
@@ -10,7 +11,7 @@ from core.redaction import redact
 from core.sessions import archive_twin
 from core.sessions.commit import load_user_texts
 from core.sessions.fold import read_proposals
-from core.storage import archives, conversations, memory_edits, memory_versions
+from core.storage import archives, conversations, memory_edits, memory_versions, vectors
 from core.storage.archives import Archive
 from core.storage.database import Connection
 from core.storage.memory_versions import PendingLine, Version
@@ -27,6 +28,8 @@ class Base:
     messages: tuple[Message, ...]  # of the archive and of those before it that no document holds
     covers: tuple[int, ...]
     language: str
+    vectors: Mapping[str, bytes]  # of what the user said in the messages, as far as they are there, by text
+    vector_model: str | None  # their model's signature
 
 
 def load_base(c: Connection, archive: Archive) -> Base:
@@ -42,6 +45,11 @@ def load_base(c: Connection, archive: Archive) -> Base:
         if message.turn in allowed
     }
     said = archive_twin.list_user_texts(tuple(messages.values()))
+    model = vectors.get_searchable(c)
+    turns = sorted(message.turn for message in messages.values())
+    known = {}
+    if model is not None and turns:
+        known = vectors.load_said_vectors(c, session_id, model.id, first=turns[0], last=turns[-1])
     return Base(
         version=memory_versions.get(c, session_id),
         pending=pending,
@@ -49,6 +57,8 @@ def load_base(c: Connection, archive: Archive) -> Base:
         messages=tuple(messages.values()),
         covers=tuple(each.number for each in forward),
         language=conversations.load_language(c, session_id) or "en",
+        vectors=known,
+        vector_model=model.name if model is not None else None,
     )
 
 
@@ -86,4 +96,6 @@ def make_material(base: Base, context_tokens: int) -> Material:
         language=base.language,
         context_tokens=context_tokens,
         user_texts=base.user_texts,
+        vectors=base.vectors,
+        vector_model=base.vector_model,
     )

@@ -113,6 +113,20 @@ def load_user_vectors(
     return tuple(reversed([(TurnId(turn), str(text), bytes(vector)) for turn, text, vector in rows]))
 
 
+def load_said_vectors(
+    c: Connection, session_id: SessionId, signature: int, *, first: TurnId, last: TurnId
+) -> dict[str, bytes]:
+    """Return the vectors of what the user said from one turn to another, messages and their sentences, by text."""
+    rows = c.execute(
+        "SELECT CASE i.kind WHEN 'message' THEN e.content ELSE substr(e.content, i.start + 1, i.length) END, v.vector"
+        " FROM episodic e JOIN vector_items i ON i.kind IN ('message', 'sentence') AND i.ref = CAST(e.id AS TEXT)"
+        " JOIN vectors v ON v.item = i.id AND v.signature = ?"
+        " WHERE e.session_id = ? AND e.turn BETWEEN ? AND ? AND e.role = 'user'",
+        (signature, session_id, first, last),
+    )
+    return {" ".join(str(text).split()): bytes(vector) for text, vector in rows}
+
+
 def load_missing(c: Connection, signature: int, *, limit: int, after: int = 0) -> tuple[Missing, ...]:
     """Return items behind `after` without this model's vector, oldest first; blank texts never have one."""
     rows = c.execute(

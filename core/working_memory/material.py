@@ -36,6 +36,8 @@ class Material:
     context_tokens: int = 4096  # the model's window
     user_texts: tuple[str, ...] = ()  # the user's own words in the archived turns
     lines: Mapping[Section, tuple[MemoryLine, ...]] = field(default_factory=dict)  # of the document, with evidence
+    vectors: Mapping[str, bytes] = field(default_factory=dict)  # of user messages and their sentences, as far as known
+    vector_model: str | None = None  # the signature of their model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

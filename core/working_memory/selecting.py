@@ -9,6 +9,7 @@ those of the heuristics, in the user's own words.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from core.llm.port import ChatMessage, ChatModel, ChoiceRequest, Priority
 from core.model import Section
@@ -138,7 +139,7 @@ class Selector:
         self._questions = Questions(model, material.language, conversation=conversation)
         self._material = material
         self._sources = sources
-        self._rank = rank or rank_by_worth
+        self._rank = rank or partial(rank_by_worth, vectors=material.vectors, model=material.vector_model)
         self._max_questions = max_questions
         self._kinds = kinds
         self._candidates: tuple[Candidate, ...] = ()

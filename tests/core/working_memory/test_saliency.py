@@ -107,6 +107,15 @@ def test_a_decision_ranks_above_a_moment_for_memory() -> None:
     assert decision > moment
 
 
+def test_known_vectors_count_in_the_rank_for_memory() -> None:
+    sentences = [NEWS["en"], SMALL_TALK["en"][0]]
+    plain = rank_by_worth(sentences)
+    with_vector = rank_by_worth(sentences, vectors={NEWS["en"]: VECTOR}, model=MODEL)
+    assert with_vector[0] != plain[0]
+    assert with_vector[1] == plain[1]
+    assert rank_by_worth(sentences, vectors={NEWS["en"]: VECTOR}) == plain
+
+
 @given(st.text(), st.none() | st.text(), st.none() | st.text())
 def test_any_text_is_scored(text: str, before: str | None, after: str | None) -> None:
     assert math.isfinite(rate(Said(text=text), before=before, after=after))
