@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QSettings, QTimer, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
+from app.presenters.activity import ActivityPresenter
 from app.presenters.asking import AskingPresenter
 from app.presenters.chat import ChatPresenter
 from app.presenters.conversations import ConversationsPresenter
@@ -17,9 +18,11 @@ from app.presenters.models import ModelsPresenter
 from app.presenters.profile import ProfilePresenter
 from app.presenters.prompt import PromptPresenter
 from app.presenters.segments import SegmentsPresenter
+from app.presenters.settings import SettingsPresenter
 from app.presenters.status import StatusPresenter
 from app.presenters.tree import TreePresenter
 from app.rendering.display import one_line
+from app.theme import ThemeMode
 from app.windows.asking import AskingPane
 from app.windows.dropping import FileDrop, is_model_file
 from app.windows.main_window import MainWindow
@@ -28,6 +31,7 @@ from core.model import Conversation, ModelStatus, Role, SessionId, TurnId
 
 if TYPE_CHECKING:
     from app.windows.models import ModelsWindow
+    from app.windows.settings import SettingsSheet
     from core.engine import Engine
 
 TICK_MS = 30_000  # "2 min ago" grows old
@@ -93,15 +97,19 @@ class Desk(QObject):
         self.files = FilesPresenter(engine.files, window.files, report=report, clock=time.time)
         self.profile = ProfilePresenter(engine.profile, window.profile, report=report, clock=time.time)
         self.prompt = PromptPresenter(engine.prompts, window.prompt, report=report, clock=time.time)
+        self.activity = ActivityPresenter(engine.activity, window.activity, report=report, clock=time.time)
         self.status = StatusPresenter(engine, StatusPane(window))
         self.asking_pane = AskingPane(window, window.chat, window.look)
         self.asking = AskingPresenter(engine, self.asking_pane, report=report)
         self.models: ModelsPresenter | None = None  # made with its window when that is first opened
         self.models_window: ModelsWindow | None = None
+        self.settings: SettingsPresenter | None = None  # made with its sheet when that is first opened
+        self.settings_sheet: SettingsSheet | None = None
         self._toast_undo: Callable[[], None] = self.list.undo_delete  # what the toast on screen takes back
         self._unsubscribe = engine.subscribe(self._on_changes)
         self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self.memory.tick)
+        self._tick.timeout.connect(self.activity.tick)
         self._join()
 
     async def start(self) -> None:
@@ -124,7 +132,10 @@ class Desk(QObject):
             await self.models.aclose()
         self.asking_pane.close_asking()
         await self.asking.aclose()
-        tabs = (self.prompt, self.profile, self.files, self.tree, self.segments, self.memory)
+        if self.settings is not None and self.settings_sheet is not None:
+            self.settings_sheet.close()
+            await self.settings.aclose()
+        tabs = (self.activity, self.prompt, self.profile, self.files, self.tree, self.segments, self.memory)
         for presenter in (*tabs, self.chat, self.list):
             await presenter.aclose()
 
@@ -180,8 +191,27 @@ class Desk(QObject):
         window.prompt.instructions_saved.connect(self.prompt.set_instructions)
         window.prompt.turn_requested.connect(self._jump_to)
         window.prompt.copy_requested.connect(self._copy)
+        menus.settings_requested.connect(self.open_settings)
+        window.activity.retry_requested.connect(self.activity.retry)
+        window.activity.retry_all_requested.connect(self.activity.retry_all)
         window.inspector.tab_changed.connect(self._on_tab)
         self._on_tab(window.inspector.current())
+
+    @Slot()
+    def open_settings(self) -> None:
+        """Open the Settings sheet, or bring it to the front."""
+        if self.settings is None or self.settings_sheet is None:
+            from app.windows.settings import SettingsSheet  # not at the start: few need it every day
+
+            sheet = self.settings_sheet = SettingsSheet(self._window, self._window.look)
+            self.settings = SettingsPresenter(self.engine.settings, sheet, report=self._window.toast.show_text)
+            sheet.changed.connect(self.settings.set)
+            sheet.theme_chosen.connect(lambda mode: self._window.set_theme(ThemeMode(mode)))
+            sheet.zoom_wanted.connect(lambda step: self._window.zoom(step or None))
+        self.settings.start()
+        self.settings_sheet.show()
+        self.settings_sheet.raise_()
+        self.settings_sheet.activateWindow()
 
     def _join_segments(self) -> None:
         tab = self._window.segments
@@ -250,10 +280,13 @@ class Desk(QObject):
             self.tree,
             self.files,
             self.profile,
+            self.activity,
             self.prompt,
             self.status,
         ):
             pane.on_changes(changes)
+        if self.settings is not None:
+            self.settings.on_changes(changes)
 
     @Slot(str)
     def _on_tab(self, name: str) -> None:
@@ -262,6 +295,7 @@ class Desk(QObject):
         self.tree.set_visible(name == "Segments" and self._window.segments.shows_tree)
         self.files.set_visible(name == "Files")
         self.profile.set_visible(name == "Profile")
+        self.activity.set_visible(name == "Activity")
         self.prompt.set_visible(name == "Prompt")
 
     @Slot(str)

@@ -1,11 +1,11 @@
 """The right pane: tabs over what Keepsake keeps. A tab is added by `add_tab`; there is no other place."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from app.theme import Look
-from app.views.base import make_button, make_named
+from app.views.base import make_button, make_named, set_property
 
 
 class Inspector(QWidget):
@@ -25,6 +25,7 @@ class Inspector(QWidget):
         self._group = QButtonGroup(self)
         self._pages = QStackedWidget()
         self._names: list[str] = []
+        self._natural = 0  # width of the tabs where they have room
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -72,11 +73,29 @@ class Inspector(QWidget):
         else:
             super().keyPressEvent(event)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_tabs()
+
+    def _fit_tabs(self) -> None:
+        """Where the tabs have no room side by side they stand closer, in smaller type."""
+        buttons = self._group.buttons()
+        if any(button.property("tight") != "true" for button in buttons):
+            self._natural = sum(button.sizeHint().width() for button in buttons)
+        px = self._look.px
+        tight = self._natural + px(24) + px(2) * len(buttons) > self.width()
+        for button in buttons:
+            set_property(button, "tight", "true" if tight else "false")
+        side = px(4 if tight else 12)
+        self._row.setContentsMargins(side, px(6), side, 0)
+        self._row.setSpacing(0 if tight else px(2))
+
     def _on_clicked(self, at: int) -> None:
         if at != self._pages.currentIndex():
             self._pages.setCurrentIndex(at)
             self.tab_changed.emit(self._names[at])
 
     def _on_look(self) -> None:
-        self._row.setContentsMargins(self._look.px(12), self._look.px(6), self._look.px(12), 0)
-        self._row.setSpacing(self._look.px(2))
+        for button in self._group.buttons():
+            set_property(button, "tight", "false")
+        self._fit_tabs()

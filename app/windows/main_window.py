@@ -5,6 +5,7 @@ from PySide6.QtGui import QCloseEvent, QGuiApplication, QPaintEvent, QResizeEven
 from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.theme import Look, ThemeMode, bounded_zoom
+from app.views.activity import ActivityTab
 from app.views.base import make_named
 from app.views.chat import ChatPane
 from app.views.files import FilesTab
@@ -58,6 +59,8 @@ class MainWindow(QMainWindow):
         )
         for name, page in pages:
             self.inspector.add_tab(name, page)
+        self.activity = ActivityTab(look)
+        self.inspector.add_tab("Activity", self.activity)
         self.status_line = StatusBar(look)
         self.notice = Notice(look)
         self.splitter = QSplitter(Qt.Orientation.Horizontal)

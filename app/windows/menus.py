@@ -38,6 +38,7 @@ class Menus(QObject):
     remember_requested = Signal()
     undo_memory_requested = Signal()
     open_folder_requested = Signal()
+    settings_requested = Signal()
     models_requested = Signal()
     answers_requested = Signal()
 
@@ -57,6 +58,8 @@ class Menus(QObject):
         menu.addSeparator()
         self._add(menu, "Models…", self.models_requested.emit, "Ctrl+M")
         self._add(menu, "Open the data folder", self.open_folder_requested.emit)
+        settings = self._add(menu, "Settings…", self.settings_requested.emit, "Ctrl+,")
+        settings.setMenuRole(QAction.MenuRole.PreferencesRole)
         menu.addSeparator()
         self._add(menu, "Close window", window.close, QKeySequence.StandardKey.Close)
         quit_action = self._add(menu, "Quit", window.close, "Ctrl+Q")
@@ -89,7 +92,7 @@ class Menus(QObject):
         self._add(menu, "Next pane", window.cycle_panes, "F6")
         self._add(menu, "Previous pane", lambda: window.cycle_panes(-1), "Shift+F6")
         menu.addSeparator()
-        for i, name in enumerate(("Memory", "Segments", "Files"), start=1):
+        for i, name in enumerate(("Memory", "Segments", "Files", "Profile", "Prompt", "Activity"), start=1):
             self._add(menu, f"{name} tab", partial(window.show_tab, name), f"Ctrl+{i}")
         menu.addSeparator()
         self._add(menu, "Larger", lambda: window.zoom(ZOOM_STEP), ["Ctrl++", "Ctrl+="])

@@ -35,6 +35,7 @@ from core.model import (
     TurnId,
     WorkingMemory,
 )
+from tests.app.scripted_activity import ScriptedActivity, ScriptedSettings
 from tests.app.scripted_models import ScriptedModels
 
 
@@ -283,6 +284,8 @@ class ScriptedEngine:
         self.memories: dict[SessionId, list[WorkingMemory]] = {}
         self.files = ScriptedFiles(self)
         self.profile = ScriptedProfile(self)
+        self.activity = ScriptedActivity()
+        self.settings = ScriptedSettings()
         self.prompts = ScriptedPrompts(self)
         self.memory = ScriptedMemory(self)
         self.models = ScriptedModels(self.maybe_fail, self.publish)

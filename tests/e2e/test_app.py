@@ -111,7 +111,7 @@ def test_what_other_programs_write_into_the_folder_is_shown(x_display: str, tmp_
         ]
         replay = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
         assert replay.returncode == 0, replay.stdout + replay.stderr
-        app.wait_for(lambda t: "keepsake-jobs · " in t, "a change of MEMORY.md by the replay")
+        app.wait_for(lambda t: "keepsake-jobs, pid " in t, "a change of MEMORY.md by the replay")
         assert "Today" in app.rows() or "Earlier" in app.rows()
         with (folder / "workspaces" / "default" / "MEMORY.md").open("a", encoding="utf-8") as file:
             file.write("- written by hand\n")
