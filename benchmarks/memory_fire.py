@@ -27,6 +27,7 @@ LOCK_WAIT_S = 120.0  # of the writers: eight of them wait for each other
 STOPPED_WAIT_S = 1.0  # of the one that waits for a stopped holder
 EDIT_EVERY_S = (0.05, 0.25)
 KILL_EVERY_S = (0.3, 1.2)
+KILLS = 3  # of one writer; each costs a start
 START_S = 2.0  # of a writer, before it is in danger
 
 WRITER = """
@@ -144,15 +145,18 @@ class Fire:
     def _keep_writing(self, number: int) -> None:
         """Write all entries of one writer; one that is killed is started again where it was."""
         rng, done = random.Random(f"{self.rng.random()}-{number}"), 0
+        kills = 0
         while done < self.writes:
             child = self._run_writer(number, done, self.writes)
             killer = threading.Timer(START_S + rng.uniform(*KILL_EVERY_S), child.kill)
-            killer.start()
+            if kills < KILLS:
+                killer.start()
             output, _ = child.communicate()
             killer.cancel()
             done += len(output.split())
             killed = child.returncode == -signal.SIGKILL
             self.seen.kills += killed
+            kills += killed
             if child.returncode and not killed:
                 self.seen.failed_writers += 1
                 return
@@ -211,7 +215,7 @@ class NoHistory:
     def last_change(self, file: str) -> FileChange | None:
         return None
 
-    def changes(self, file: str) -> list[FileChange]:
+    def changes(self, file: str, *, limit: int = 0) -> list[FileChange]:
         return []
 
     def find_change(self, change_id: int) -> FileChange | None:

@@ -17,7 +17,7 @@ from core.config import LearningSettings
 from core.errors import CoreError, MemoryFileBusyError, MemoryFileError
 from core.memory_files.documents import Edit, Outcome
 from core.memory_files.entries import read_entries
-from core.memory_files.history import NewChange
+from core.memory_files.history import KEPT_CHANGES, NewChange
 from core.memory_files.writer import FILES, Cause, MemoryFileWriter, WriteResult, describe_links
 from core.model import FileChange, FileEntry, MemoryFile, SessionId, TurnId
 from core.profile.forgetting import hide_forgotten
@@ -60,8 +60,8 @@ class StoredHistory:
         changes = self._ask(lambda c: file_changes.load_newest(c, WORKSPACE, file, limit=1))
         return changes[0] if changes else None
 
-    def changes(self, file: str) -> Sequence[FileChange]:
-        return self._ask(lambda c: file_changes.load_newest(c, WORKSPACE, file, limit=1000))
+    def changes(self, file: str, *, limit: int = KEPT_CHANGES) -> Sequence[FileChange]:
+        return self._ask(lambda c: file_changes.load_newest(c, WORKSPACE, file, limit=limit))
 
     def find_change(self, change_id: int) -> FileChange | None:
         return self._ask(lambda c: file_changes.get(c, change_id))

@@ -9,6 +9,7 @@ from core.model import FileChange, TurnId
 OUTSIDE_ACTOR = "you (in another editor)"
 OUTSIDE_CAUSE = "Edited outside Keepsake"
 OWN_ACTOR = "you"
+KEPT_CHANGES = 1_000  # that are looked at; older ones stay in the store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +36,8 @@ class HistoryStore(Protocol):
     def last_change(self, file: str) -> FileChange | None:
         """Return the newest change of a file."""
 
-    def changes(self, file: str) -> Sequence[FileChange]:
-        """Return all changes of a file, newest first."""
+    def changes(self, file: str, *, limit: int = KEPT_CHANGES) -> Sequence[FileChange]:
+        """Return the changes of a file, newest first, at most `limit`."""
 
     def find_change(self, change_id: int) -> FileChange | None:
         """Return one change."""

@@ -5,7 +5,7 @@ if it still had the replaced file open, its text is in the history folder. Neith
 acknowledged, nor a line that the user typed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 
 from core.memory_files.folder import digest
@@ -16,13 +16,14 @@ REWORDED = 0.6  # likeness from which a line is an edited one
 STALE_WITHIN_S = 120.0  # how old a text may be that an editor saves: entries older than that were deleted on purpose
 
 
-def put_back(text: str, changes: Sequence[FileChange], now: float) -> str:
+def put_back(text: str, changes: Iterable[FileChange], current: str, now: float) -> str:
     """Return an editor's text with what came in after the editor had loaded it; the text itself where nothing did.
 
-    `changes` are newest first, without the editor's own. A save that only takes lines out is meant that way.
+    `changes` are newest first, without the editor's own; `current` is the text they came to. A save that only takes
+    lines out is meant that way.
     """
     held, base = _lines(text), None
-    typed = held - (_lines(changes[0].after) if changes else set())
+    typed = held - _lines(current)
     for change in changes:
         if now - change.at > STALE_WITHIN_S:
             break
@@ -33,10 +34,10 @@ def put_back(text: str, changes: Sequence[FileChange], now: float) -> str:
             base = change.before
     if base is None or not held - _lines(base):
         return text
-    return _join(base, text, changes[0].after)
+    return _join(base, text, current)
 
 
-def take_late(late: str, mark: str, changes: Sequence[FileChange], current: str) -> str:
+def take_late(late: str, mark: str, changes: Iterable[FileChange], current: str) -> str:
     """Return the current text with what an editor wrote into a file that had been replaced by then.
 
     `mark` is the hash, cut, of what the file held when it was replaced.

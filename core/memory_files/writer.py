@@ -41,6 +41,7 @@ FILES = ("MEMORY.md", "SKILL.md", "MEMORY_GOALS.md")
 LOCK_NAME = ".memory-write.lock"
 LOCK_WAIT_S = 10.0
 MERGED_CAUSE = "Your editor and Keepsake wrote at the same time; both are kept"
+FEW_CHANGES = 20
 EMPTY_LOOKS, EMPTY_LOOK_S = 10, 0.02
 ATTEMPTS = 4  # the first and three more, when another program writes at the same moment
 
@@ -243,10 +244,10 @@ class MemoryFileWriter:
         outside += noted
         text, late = base.text, list(find_late(history, file))
         if noted or late:
-            changes = self._history.changes(file)
-            text = put_back(text, changes[len(noted) :], at) if noted else text
+            if noted:
+                text = put_back(text, self._newest_changes(file, skip=len(noted)), noted[0].before, at)
             for _, mark, theirs in late:
-                text = take_late(theirs, mark, changes, text)
+                text = take_late(theirs, mark, self._newest_changes(file), text)
         if text != base.text:
             change = NewChange(
                 file=file, at=at, actor=OUTSIDE_ACTOR, cause=MERGED_CAUSE, turns=(), before=base.text, after=text
@@ -258,6 +259,13 @@ class MemoryFileWriter:
         for name, _, theirs in late:
             acknowledge_late(history, name, theirs, file)
         return base
+
+    def _newest_changes(self, file: str, *, skip: int = 0) -> Iterator[FileChange]:
+        """Yield the changes, newest first; the first few are mostly all that is looked at."""
+        few = self._history.changes(file, limit=FEW_CHANGES)
+        yield from few[skip:]
+        if len(few) == FEW_CHANGES:
+            yield from self._history.changes(file)[max(skip, FEW_CHANGES) :]
 
     def _finish(
         self,

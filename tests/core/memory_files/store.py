@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from core.memory_files.history import NewChange
+from core.memory_files.history import KEPT_CHANGES, NewChange
 from core.model import FileChange
 
 
@@ -16,8 +16,8 @@ class Memory:
     def last_change(self, file: str) -> FileChange | None:
         return next(iter(self.changes(file)), None)
 
-    def changes(self, file: str) -> Sequence[FileChange]:
-        return [change for change in reversed(self.all) if change.file == file]
+    def changes(self, file: str, *, limit: int = KEPT_CHANGES) -> Sequence[FileChange]:
+        return [change for change in reversed(self.all) if change.file == file][:limit]
 
     def find_change(self, change_id: int) -> FileChange | None:
         return next((change for change in self.all if change.id == change_id), None)
