@@ -67,6 +67,13 @@ def test_model_without_an_opinion_is_not_used():
     assert "no better than the program alone" in result.sentence
 
 
+def test_model_that_broke_a_call_is_not_made_to_write_in_the_other_language_too():
+    hopeless, fine = ScriptedModel(["1"] * 4), Writing()
+    take(hopeless)
+    take(fine)
+    assert (len(hopeless.requests), len(fine.requests)) == (2, 4)
+
+
 def test_model_that_contradicts_everything_is_not_used():
     result = take(ScriptedModel(["1"] * 4, choose=lambda question: 1 - knows(question)))
     assert result.verdict == "off"
