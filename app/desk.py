@@ -94,7 +94,14 @@ class Desk(QObject):
             engine.segments, window.segments, report=report, offer_undo=self._offer_undo_of_segments, clock=time.time
         )
         self.tree = TreePresenter(engine.tree, window.segments.tree, report=report, clock=time.time)
-        self.files = FilesPresenter(engine.files, window.files, report=report, clock=time.time)
+        self.files = FilesPresenter(
+            engine.files,
+            engine.goals,
+            window.files,
+            report=report,
+            offer_undo=self._offer_undo_of_files,
+            clock=time.time,
+        )
         self.profile = ProfilePresenter(engine.profile, window.profile, report=report, clock=time.time)
         self.prompt = PromptPresenter(engine.prompts, window.prompt, report=report, clock=time.time)
         self.activity = ActivityPresenter(engine.activity, window.activity, report=report, clock=time.time)
@@ -174,10 +181,7 @@ class Desk(QObject):
         self.asking_pane.preset_chosen.connect(self.asking.choose_preset)
         self._drop = FileDrop(self, window, chat.composer.entry.viewport(), takes=is_model_file)
         self._drop.dropped.connect(self._import_models)
-        window.files.undo_requested.connect(self.files.undo)
-        window.files.changed_outside.connect(self.files.refresh)
-        window.files.copy_requested.connect(self._copy)
-        window.files.link_activated.connect(self._open_link)
+        self._join_files()
         window.profile.turn_requested.connect(self._jump_to)
         window.profile.confirm_requested.connect(self.profile.confirm)
         window.profile.pin_requested.connect(self.profile.pin)
@@ -212,6 +216,19 @@ class Desk(QObject):
         self.settings_sheet.show()
         self.settings_sheet.raise_()
         self.settings_sheet.activateWindow()
+
+    def _join_files(self) -> None:
+        tab = self._window.files
+        tab.undo_requested.connect(self.files.undo)
+        tab.changed_outside.connect(self.files.refresh)
+        tab.copy_requested.connect(self._copy)
+        tab.link_activated.connect(self._open_link)
+        tab.turn_requested.connect(self._jump_to)
+        tab.entry_changed.connect(self.files.change_entry)
+        tab.entry_removed.connect(self.files.remove_entry)
+        tab.save_requested.connect(self.files.save)
+        tab.goal_taken.connect(self.files.take_goal)
+        tab.goal_dismissed.connect(self.files.dismiss_goal)
 
     def _join_segments(self) -> None:
         tab = self._window.segments
@@ -319,6 +336,11 @@ class Desk(QObject):
     def _offer_undo_of_segments(self, text: str) -> None:
         self.list.forget_undo()
         self._toast_undo = self.segments.undo
+        self._window.toast.show_text(text, undo=True)
+
+    def _offer_undo_of_files(self, text: str) -> None:
+        self.list.forget_undo()
+        self._toast_undo = self.files.undo_last
         self._window.toast.show_text(text, undo=True)
 
     @Slot()

@@ -1,11 +1,12 @@
 """The Files tab: a memory file as it is on disk, and its changes as differences that can be undone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QFileSystemWatcher, QTimer, QUrl, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.rendering.display import one_line
 from app.rendering.words import ago, cause_and_evidence, count
@@ -13,9 +14,14 @@ from app.theme import Look
 from app.views.base import ElidedLabel, Scroll, make_button, make_label
 from app.views.blocks import BlocksView
 from app.views.diff import DiffView
-from core.model import FileChange, MemoryFile
+from app.views.file_entries import EntryList, Proposals
+from core.model import FileChange, GoalProposal, MemoryFile, SessionId, TurnId
 
 PAGE_CHANGES = 10
+MAX_JUMPS = 4
+PATIENCE_MS = 400  # a save that takes longer is said
+WAITING = "Waiting for another program that is writing to these files…"
+GOALS_FILE = "MEMORY_GOALS.md"
 WATCH_PAUSE_MS = 150  # an editor writes in several steps
 _EMPTY = {
     "MEMORY.md": "Nothing is written here yet. What outlives one conversation goes into this file.",
@@ -28,14 +34,18 @@ class ChangeCard(QFrame):
     """One recorded change: who, when, why, the difference, and taking it back."""
 
     undo_requested = Signal(int)
+    turn_requested = Signal(str, int)
 
-    def __init__(self, look: Look, change: FileChange, now: float) -> None:
+    def __init__(
+        self, look: Look, change: FileChange, now: float, places: Mapping[TurnId, SessionId] | None = None
+    ) -> None:
         super().__init__()
         self.setProperty("kind", "card")
         self.change = change
         who = self._who = make_label("", "heading")
         self.set_now(now)
-        why = cause_and_evidence(one_line(change.cause), change.turns)
+        known = {turn: places[turn] for turn in change.turns if turn in places} if places else {}
+        why = cause_and_evidence(one_line(change.cause), () if known else change.turns)
         cause = make_label(why, "muted", wrap=True)
         cause.setVisible(bool(why))
         diff = DiffView(look)
@@ -54,7 +64,20 @@ class ChangeCard(QFrame):
             )
         column.addLayout(head)
         column.addWidget(cause)
+        if known:
+            column.addLayout(self._make_jumps(look, known))
         column.addWidget(diff)
+
+    def _make_jumps(self, look: Look, known: Mapping[TurnId, SessionId]) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(look.px(8))
+        for turn, session in list(known.items())[:MAX_JUMPS]:
+            jump = partial(self.turn_requested.emit, session, turn)
+            row.addWidget(make_button(f"turn {turn}", "jump", jump, tip="Go to where it was said"))
+        if len(known) > MAX_JUMPS:
+            row.addWidget(make_label(f"and {len(known) - MAX_JUMPS:,} more", "small"))
+        row.addStretch(1)
+        return row
 
     def set_now(self, now: float) -> None:
         """Time has passed: say how long ago it was."""
@@ -119,6 +142,12 @@ class FilesTab(QWidget):
     copy_requested = Signal(str)
     link_activated = Signal(QUrl)
     changed_outside = Signal()
+    turn_requested = Signal(str, int)  # conversation, turn
+    entry_changed = Signal(str, object, str)  # file, entry, new words
+    entry_removed = Signal(str, object)  # file, entry
+    save_requested = Signal(str, str, str)  # file, text, the text it was made of
+    goal_taken = Signal(int)
+    goal_dismissed = Signal(int)
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -138,6 +167,25 @@ class FilesTab(QWidget):
         self._choices: list[QPushButton] = []
         self._path = ElidedLabel("", "small")
         self._copy = make_button("Copy path", "link", self._on_copy)
+        self._mode = "read"  # read, entries or text
+        self._edit = make_button("Edit entries", "link", self._on_edit)
+        self._edit_text = make_button("Edit text", "link", self._on_edit_text)
+        self._save = make_button("Save", "small", self._on_save)
+        self._warning = make_label("", "warning", wrap=True)
+        self._waiting = make_label(WAITING, "muted", wrap=True)
+        self._waiting.hide()
+        self._patience = QTimer(self, interval=PATIENCE_MS, singleShot=True)
+        self._patience.timeout.connect(self._waiting.show)
+        self.entries = EntryList(look)
+        self.entries.changed.connect(lambda entry, words: self.entry_changed.emit(self._name, entry, words))
+        self.entries.removed.connect(lambda entry: self.entry_removed.emit(self._name, entry))
+        self.editor = QPlainTextEdit()
+        self.editor.setAccessibleName("The whole file")
+        self.editor.setProperty("kind", "sheet-editor")
+        self._base = ""
+        self.proposals = Proposals(look)
+        self.proposals.taken.connect(self.goal_taken)
+        self.proposals.dismissed.connect(self.goal_dismissed)
         self._problem = make_label("", "error", wrap=True)
         self._message = make_label("", "error", wrap=True)
         self._empty = make_label("", "lead", wrap=True)
@@ -149,13 +197,20 @@ class FilesTab(QWidget):
         self._more = make_button("Show older changes", "link", self._on_more)
         path_row = QHBoxLayout()
         path_row.addWidget(self._path, 1)
-        path_row.addWidget(self._copy)
+        for button in (self._edit, self._edit_text, self._copy):
+            path_row.addWidget(button)
+        save_row = QHBoxLayout()
+        save_row.addWidget(self._save)
+        save_row.addStretch(1)
         self.area = Scroll(look)
         self.area.setAccessibleName("Memory files")
         self.area.column.addLayout(self._buttons)
         self.area.column.addLayout(path_row)
-        for widget in (self._problem, self._message, self._empty, self.body, self._heading):
+        shown = (self._problem, self._warning, self._message, self._waiting, self.proposals, self._empty)
+        for widget in (*shown, self.body, self.entries, self.editor):
             self.area.column.addWidget(widget)
+        self.area.column.addLayout(save_row)
+        self.area.column.addWidget(self._heading)
         self.area.column.addLayout(self._changes)
         self.area.column.addWidget(self._more)
         column = QVBoxLayout(self)
@@ -176,9 +231,32 @@ class FilesTab(QWidget):
         self._message.setText(text)
         self._message.setVisible(bool(text) and text != self._problem.text())
 
+    def show_proposals(self, proposals: Sequence[GoalProposal]) -> None:
+        """Show what is proposed about the goals, on their page."""
+        self.proposals.show_proposals(proposals)
+        self._show()
+
+    def set_busy(self, busy: bool) -> None:
+        """Something is being written: nothing else is asked for meanwhile, and a long wait is said."""
+        self.entries.setEnabled(not busy)
+        self._save.setEnabled(not busy)
+        self.proposals.setEnabled(not busy)
+        if busy and not self._patience.isActive():
+            self._patience.start()
+        elif not busy:
+            self._patience.stop()
+            self._waiting.hide()
+
+    def close_editors(self) -> None:
+        """What was typed is saved: show the file."""
+        self.entries.close_editors()
+        if self._mode == "text":
+            self._set_mode("read")
+
     def choose(self, name: str) -> None:
         """Show another file."""
         self._name, self._limit = name, PAGE_CHANGES
+        self._mode = "read"
         self.show_message("")
         self._show()
 
@@ -194,11 +272,13 @@ class FilesTab(QWidget):
         self._problem.setText(file.problem if file else "")
         self._problem.setVisible(bool(file and file.problem))
         self._empty.setText(_EMPTY.get(self._name, "Nothing is written here yet."))
-        self._empty.setVisible(not text.strip() and not (file and file.problem))
-        self.body.setVisible(bool(text.strip()))
+        self._empty.setVisible(not text.strip() and not (file and file.problem) and self._mode != "text")
+        self._warning.setText(f"⚠ {file.warning}" if file and file.warning else "")
+        self._warning.setVisible(bool(file and file.warning))
+        self._show_editing(file)
         if text != self.body.blocks.text:
             self.body.set_text(text)
-        self._show_changes(file.changes if file else ())
+        self._show_changes(file)
 
     def _show_buttons(self, names: Sequence[str]) -> None:
         if [button.text() for button in self._choices] != list(names):
@@ -215,8 +295,56 @@ class FilesTab(QWidget):
         self._buttons.insertWidget(self._buttons.count() - 1, button)
         return button
 
-    def _show_changes(self, changes: Sequence[FileChange]) -> None:
+    def _show_editing(self, file: MemoryFile | None) -> None:
+        """Show the file, its entries or its text, and the way from one to the other."""
+        entries, fine = (file.entries if file else ()), file is not None and not file.problem
+        if self._mode == "entries" and not entries:
+            self._mode = "read"
+        self.body.setVisible(self._mode == "read" and bool(file and file.text.strip()))
+        self.entries.setVisible(self._mode == "entries")
+        self.editor.setVisible(self._mode == "text")
+        self._save.setVisible(self._mode == "text")
+        self._edit.setText("Done" if self._mode == "entries" else "Edit entries")
+        self._edit.setVisible(fine and bool(entries) and self._mode != "text")
+        self._edit_text.setText("Cancel" if self._mode == "text" else "Edit text")
+        self._edit_text.setVisible(fine and self._mode != "entries")
+        self.proposals.setVisible(bool(self.proposals.held) and self._name == GOALS_FILE)
+        if self._mode == "entries":
+            self.entries.show_entries(entries)
+
+    def _set_mode(self, mode: str) -> None:
+        self._mode = mode
+        self.show_message("")
+        self._show()
+
+    def _on_edit(self) -> None:
+        self._set_mode("read" if self._mode == "entries" else "entries")
+
+    def _on_edit_text(self) -> None:
+        file = next((f for f in self._files if f.name == self._name), None)
+        if self._mode != "text" and file is not None:
+            self._base = file.text  # what is typed is laid over it, and over what comes in meanwhile
+            self.editor.setPlainText(file.text)
+            lines = min(24, max(8, file.text.count("\n") + 3))
+            self.editor.setFixedHeight(self.editor.fontMetrics().lineSpacing() * lines)
+        self._set_mode("read" if self._mode == "text" else "text")
+        if self._mode == "text":
+            self.editor.setFocus()
+
+    def _on_save(self) -> None:
+        text = self.editor.toPlainText()
+        if "\r\n" in self._base:
+            text = text.replace("\n", "\r\n")
+        if self._base.startswith("\ufeff") and not text.startswith("\ufeff"):
+            text = "\ufeff" + text
+        if text == self._base:
+            self._set_mode("read")
+        else:
+            self.save_requested.emit(self._name, text, self._base)
+
+    def _show_changes(self, file: MemoryFile | None) -> None:
         """Show the newest; cards that are there already stay, so that the reader keeps the place."""
+        changes = file.changes if file else ()
         shown = tuple(changes[: self._limit])
         self._heading.setText(count(len(changes), "change"))
         self._heading.setVisible(bool(changes))
@@ -224,7 +352,8 @@ class FilesTab(QWidget):
         bar = self.area.verticalScrollBar()
         at = bar.value()
         old = {card.change: card for card in self._cards}
-        self._cards = [old.pop(change) if change in old else self._make_card(change) for change in shown]
+        places = file.places if file else {}
+        self._cards = [old.pop(change) if change in old else self._make_card(change, places) for change in shown]
         for gone in old.values():
             if gone.isAncestorOf(self.focusWidget() or self):
                 self.area.setFocus()  # the button that was pressed goes with its card
@@ -238,8 +367,9 @@ class FilesTab(QWidget):
         self.area.fit()
         bar.setValue(at)
 
-    def _make_card(self, change: FileChange) -> ChangeCard:
-        card = ChangeCard(self._look, change, self._now)
+    def _make_card(self, change: FileChange, places: Mapping[TurnId, SessionId]) -> ChangeCard:
+        card = ChangeCard(self._look, change, self._now, places)
+        card.turn_requested.connect(self.turn_requested)
         card.undo_requested.connect(self.undo_requested)
         return card
 
@@ -273,4 +403,6 @@ class FilesTab(QWidget):
             card.deleteLater()
         self._cards = []
         self.body.restyle()
+        self.entries.restyle()
+        self.proposals.restyle()
         self._show()

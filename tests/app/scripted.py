@@ -13,7 +13,10 @@ from core.errors import CoreError, NotFoundError
 from core.model import (
     Conversation,
     EngineStatus,
+    FileDone,
+    FileEntry,
     ForgetPreview,
+    GoalsState,
     MemoryDiff,
     MemoryFile,
     MemorySection,
@@ -51,6 +54,7 @@ class ScriptedFiles:
     def __init__(self, engine: "ScriptedEngine") -> None:
         self._engine = engine
         self.held: tuple[MemoryFile, ...] = ()
+        self.asked: list[tuple[str, ...]] = []
 
     async def load(self) -> tuple[MemoryFile, ...]:
         self._engine.maybe_fail()
@@ -60,6 +64,41 @@ class ScriptedFiles:
         self._engine.maybe_fail()
         self._engine.undone.append(change_id)
         return ""
+
+    async def remove_entry(self, file: str, entry: FileEntry) -> FileDone:
+        self._engine.maybe_fail()
+        self.asked.append(("remove", file, entry.text))
+        return FileDone(change_id=71)
+
+    async def change_entry(self, file: str, entry: FileEntry, words: str) -> FileDone:
+        self._engine.maybe_fail()
+        self.asked.append(("change", file, entry.text, words))
+        return FileDone(change_id=72)
+
+    async def save(self, file: str, text: str, base: str) -> FileDone:
+        self._engine.maybe_fail()
+        self.asked.append(("save", file, text, base))
+        return FileDone(change_id=73)
+
+
+class ScriptedGoals:
+    """`engine.goals`: the proposals that a test put there."""
+
+    def __init__(self, engine: "ScriptedEngine") -> None:
+        self._engine = engine
+        self.held = GoalsState(goals=(), proposals=())
+        self.asked: list[tuple[str, int]] = []
+
+    async def load(self) -> GoalsState:
+        self._engine.maybe_fail()
+        return self.held
+
+    async def take(self, proposal_id: int, *, retire: str = "") -> str:
+        self.asked.append(("take", proposal_id))
+        return ""
+
+    async def dismiss(self, proposal_id: int) -> None:
+        self.asked.append(("dismiss", proposal_id))
 
 
 class ScriptedProfile:
@@ -283,6 +322,7 @@ class ScriptedEngine:
         self.tree = ScriptedTree()
         self.memories: dict[SessionId, list[WorkingMemory]] = {}
         self.files = ScriptedFiles(self)
+        self.goals = ScriptedGoals(self)
         self.profile = ScriptedProfile(self)
         self.activity = ScriptedActivity()
         self.settings = ScriptedSettings()

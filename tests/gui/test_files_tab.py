@@ -1,0 +1,142 @@
+"""The Files tab in the window: entries reworded and taken out, the whole text, goals that are proposed, waits said."""
+
+import time
+
+from core.model import SessionId
+from tests.gui.gallery_files import fill
+from tests.gui.test_memory_tab import until
+
+
+def begin(stage) -> None:
+    stage.engine.now = time.time()
+    fill(stage.engine)
+
+
+async def open_tab(window):
+    window.show_tab("Files")
+    await until(lambda: window.files._cards)
+    return window.files
+
+
+def test_an_entry_is_reworded_where_it_stands(stage, on_qt_loop):
+    async def check():
+        begin(stage)
+        async with stage.playing() as window:
+            tab = await open_tab(window)
+            tab._edit.click()
+            row = tab.entries.rows[0]
+            row.edit.click()
+            row.entry_edit.setPlainText("preference: I prefer\nlong answers")
+            row.edit.click()
+            await until(lambda: stage.engine.files.asked)
+            assert stage.engine.files.asked == [
+                ("change", "MEMORY.md", "preference: I prefer short answers", "preference: I prefer long answers")
+            ]
+            await until(lambda: row.entry_edit is None)
+
+    on_qt_loop(check())
+
+
+def test_an_entry_that_was_taken_out_comes_back_by_the_toast(stage, on_qt_loop):
+    async def check():
+        begin(stage)
+        async with stage.playing() as window:
+            tab = await open_tab(window)
+            tab._edit.click()
+            tab.entries.rows[2].remove.click()
+            await until(lambda: stage.engine.files.asked == [("remove", "MEMORY.md", "Allergic to walnuts")])
+            await until(window.toast.isVisible)
+            window.toast.undo_requested.emit()
+            await until(lambda: stage.engine.undone == [71])
+
+    on_qt_loop(check())
+
+
+def test_leaving_an_editor_changes_nothing(stage, on_qt_loop):
+    async def check():
+        begin(stage)
+        async with stage.playing() as window:
+            tab = await open_tab(window)
+            tab._edit.click()
+            row = tab.entries.rows[0]
+            row.edit.click()
+            row.entry_edit.setPlainText("something else")
+            row.remove.click()  # says Cancel now
+            assert row.entry_edit is None
+            assert stage.engine.files.asked == []
+
+    on_qt_loop(check())
+
+
+def test_a_reload_keeps_an_open_editor(stage, on_qt_loop):
+    async def check():
+        begin(stage)
+        async with stage.playing() as window:
+            tab = await open_tab(window)
+            tab._edit.click()
+            row = tab.entries.rows[0]
+            row.edit.click()
+            row.entry_edit.setPlainText("half typed")
+            stage.desk.files.refresh()
+            await stage.settle()
+            assert tab.entries.rows[0] is row
+            assert row.entry_edit.toPlainText() == "half typed"
+
+    on_qt_loop(check())
+
+
+def test_the_whole_text_is_saved_with_the_text_it_was_made_of(stage, on_qt_loop):
+    async def check():
+        begin(stage)
+        async with stage.playing() as window:
+            tab = await open_tab(window)
+            base = stage.engine.files.held[0].text
+            tab._edit_text.click()
+            tab.editor.setPlainText(base + "- mine\n")
+            tab._save.click()
+            await until(lambda: stage.engine.files.asked == [("save", "MEMORY.md", base + "- mine\n", base)])
+            await until(lambda: not tab.editor.isVisible())
+
+    on_qt_loop(check())
+
+
+def test_a_turn_of_a_change_leads_to_where_it_was_said(stage, on_qt_loop):
+    async def check():
+        begin(stage)
+        async with stage.playing() as window:
+            tab = await open_tab(window)
+            asked = []
+            tab.turn_requested.connect(lambda session, turn: asked.append((session, turn)))
+            tab._cards[0].turn_requested.emit("pg", 24)
+            assert asked == [(SessionId("pg"), 24)]
+
+    on_qt_loop(check())
+
+
+def test_proposals_stand_on_the_page_of_the_goals_and_are_answered_there(stage, on_qt_loop):
+    async def check():
+        begin(stage)
+        async with stage.playing() as window:
+            tab = await open_tab(window)
+            assert not tab.proposals.isVisible()
+            tab.choose("MEMORY_GOALS.md")
+            await until(tab.proposals.isVisible)
+            tab.proposals.taken.emit(1)
+            tab.proposals.dismissed.emit(1)
+            await until(lambda: stage.engine.goals.asked == [("take", 1), ("dismiss", 1)])
+
+    on_qt_loop(check())
+
+
+def test_a_long_wait_is_said_and_ends(stage, on_qt_loop):
+    async def check():
+        begin(stage)
+        async with stage.playing() as window:
+            tab = await open_tab(window)
+            tab.set_busy(True)
+            assert not tab._waiting.isVisible()
+            await until(tab._waiting.isVisible)
+            tab.set_busy(False)
+            assert not tab._waiting.isVisible()
+
+    on_qt_loop(check())
