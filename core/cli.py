@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from core import report
-from core.commands import commits, config, exam, goals, tree, work
+from core.commands import commits, config, exam, goals, models, tree, work
 from core.config import load_settings
 from core.engine import Engine
 from core.errors import CoreError
@@ -58,6 +58,7 @@ def show(data_dir: DataDir = None) -> None:
 commits.add_to(cli)
 exam.add_to(cli)
 goals.add_to(cli)
+models.add_to(cli)
 tree.add_to(cli)
 config.add_to(cli)
 work.add_to(cli)

@@ -69,6 +69,7 @@ class ModelSettings:
     memory_model: str = ""  # "": the chat's model
     embedding_model: str = ""  # a GGUF embedding model; "": the built-in one
     import_way: str = ""  # how files from elsewhere come in: link, reference or copy; "": not asked yet
+    memory_check: bool = True  # whether a model that needs more memory than is free is refused
     proxy: str = ""  # for downloads: an http:// address, none, or "" for the system's
     memory_update: str = "auto"  # what the chat model does for memory: auto (its exam says), off, select or write
 

@@ -271,6 +271,7 @@ class Engine:
         await self._database.write(lambda c: conversations.set_deleted(c, session_id, self._clock()))
         self._publish(Changes(conversations=True))
         await self._model.forget(session_id)
+        await self._memory_model.forget(session_id)
 
     async def restore_conversation(self, session_id: SessionId) -> None:
         await self._database.write(lambda c: conversations.set_deleted(c, session_id, None))

@@ -89,6 +89,7 @@ def check_fit(facts: ModelFacts, context_tokens: int, free_bytes: int | None) ->
         raise ModelFileError(
             f"{facts.name} was not loaded. {fit.sentence} Your conversations are not affected."
             + ("" if fit.offered_context_tokens else " Close other programs, or choose a smaller model.")
+            + " To load it all the same, set memory_check = false under [models] in settings.toml."
         )
     return fit
 

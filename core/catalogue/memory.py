@@ -42,10 +42,10 @@ def _read_cgroup(proc: Path, cgroup: Path) -> int | None:
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers == "":
-            base, names = cgroup, ("memory.max", "memory.current", "inactive_file")
+            base, names = cgroup, ("memory.max", "memory.current", "")
         elif "memory" in controllers.split(","):
             base = cgroup / "memory"
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_")
         else:
             continue
         folder = base / path.lstrip("/")
@@ -57,7 +57,7 @@ def _read_cgroup(proc: Path, cgroup: Path) -> int | None:
     return min(free, default=None)
 
 
-def _read_group(folder: Path, limit_name: str, used_name: str, cache_name: str) -> int | None:
+def _read_group(folder: Path, limit_name: str, used_name: str, prefix: str) -> int | None:
     try:
         text = (folder / limit_name).read_text().strip()
         limit = int(text) if text != "max" else _NO_LIMIT_BYTES
@@ -65,7 +65,8 @@ def _read_group(folder: Path, limit_name: str, used_name: str, cache_name: str) 
             return None
         used = int((folder / used_name).read_text())
         statistics = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        return limit - used + int(statistics.get(cache_name, 0))
+        cached = sum(int(statistics.get(f"{prefix}{name}_file", 0)) for name in ("active", "inactive"))
+        return limit - used + cached  # pages of files go when memory is wanted
     except (OSError, ValueError):
         return None
 

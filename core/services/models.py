@@ -172,7 +172,8 @@ class ModelsService:
                 else "for chat and memory, not for search"
             )
             raise ModelFileError(f"{facts.name} can be used {use}. Nothing was changed.")
-        check_fit(facts, self._size(facts, context_tokens), self._count_free(role))
+        free = self._count_free(role) if self._ground.settings.models.memory_check else None
+        check_fit(facts, self._size(facts, context_tokens), free)
 
     def _size(self, facts: ModelFacts, context_tokens: int | None = None) -> int:
         wanted = context_tokens or self._context_tokens
@@ -329,7 +330,7 @@ class ModelsService:
             context_tokens=size,
             threads=settings.threads,
             batch_threads=settings.prompt_threads,
-            check_file=lambda path: check_load(path, context_tokens=size),
+            check_file=lambda path: check_load(path, context_tokens=size, memory_check=settings.memory_check),
         )
         try:
             await host.start()

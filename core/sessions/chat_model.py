@@ -183,7 +183,9 @@ class ChatModelSlot:
             batch_threads=self._settings.prompt_threads,
             states=self._states,
             idle_s=self._settings.unload_after_minutes * 60 if self._settings.unload_after_minutes else None,
-            check_file=partial(check_load, context_tokens=self._context_tokens),
+            check_file=partial(
+                check_load, context_tokens=self._context_tokens, memory_check=self._settings.memory_check
+            ),
             on_status=self._set,
         )
         try:

@@ -10,7 +10,7 @@ from core.llm.port import (
     GenerationPiece,
     GenerationRequest,
 )
-from core.model import ModelStatus
+from core.model import ModelStatus, SessionId
 from core.sessions.chat_model import ChatModelSlot
 
 
@@ -47,6 +47,11 @@ class MemoryModel:
             await old.aclose()
         if self._chat.was_started:
             self.start()
+
+    async def forget(self, conversation: SessionId) -> None:
+        """Drop what a model of its own has read of a conversation."""
+        if self._own is not None:
+            await self._own.forget(conversation)
 
     async def aclose(self) -> None:
         """Close a model of its own."""

@@ -339,15 +339,21 @@ def test_a_download_that_is_stopped_keeps_what_came_and_goes_on(use, offer, serv
     stop, got = asyncio.Event(), []
 
     async def work(engine):
+        began, came = asyncio.Event(), asyncio.Event()
+
         def hear(progress):
+            began.set()
             if progress.done_bytes > 200_000:
-                stop.set()
+                came.set()
 
         running = asyncio.ensure_future(engine.models.download("offered", progress=hear, stop=stop))
-        while not stop.is_set():
-            await asyncio.sleep(0.01)
-            with pytest.raises(DownloadError, match="downloaded already"):
-                await engine.models.download("offered", progress=got.append, stop=asyncio.Event())
+        await began.wait()
+        with pytest.raises(DownloadError, match="downloaded already"):
+            await engine.models.download("offered", progress=got.append, stop=asyncio.Event())
+        with pytest.raises(DownloadError, match="Stop it first"):
+            await engine.models.discard_download("offered")
+        await came.wait()
+        stop.set()
         assert await running is None
         (listed,) = await engine.models.list_offers()
         assert 200_000 < listed.received_bytes < len(offer)
