@@ -19,6 +19,8 @@ from core.model import (
     BoundaryReason,
     Conversation,
     EngineStatus,
+    FileEntry,
+    GoalProposal,
     Message,
     MessageStatus,
     ModelPhase,
@@ -57,6 +59,8 @@ class Screen:
     live: dict[int, str] = field(default_factory=dict)
     separators: dict[TurnId, str] = field(default_factory=dict)
     busy: bool = False
+    proposals: tuple[GoalProposal, ...] = ()
+    editors_closed: bool = False
     waiting: str = ""
     composer: str = ""
     error: str = ""
@@ -135,6 +139,12 @@ class Screen:
 
     def show_files(self, files, now):
         self.files = tuple(files)
+
+    def show_proposals(self, proposals):
+        self.proposals = tuple(proposals)
+
+    def close_editors(self):
+        self.editors_closed = True
 
     def show_model(self, status):
         self.model = status
@@ -473,10 +483,52 @@ def test_segments_are_shown_newest_first():
     run(check)
 
 
+def make_files_presenter(engine, screen, offered=None):
+    return FilesPresenter(
+        engine.files,
+        engine.goals,
+        screen,
+        report=screen.report,
+        offer_undo=(offered if offered is not None else []).append,
+        clock=lambda: 0.0,
+    )
+
+
+def test_taking_an_entry_out_offers_a_way_back_and_waits_visibly():
+    async def check():
+        engine, screen, offered = ScriptedEngine(), Screen(), []
+        presenter = make_files_presenter(engine, screen, offered)
+        entry = FileEntry(line=1, raw="- fact: one", text="fact: one", by_user=False)
+        presenter.remove_entry("MEMORY.md", entry)
+        await settle()
+        assert engine.files.asked == [("remove", "MEMORY.md", "fact: one")]
+        assert (offered, screen.busy, screen.editors_closed) == (["Taken out."], False, True)
+        presenter.undo_last()
+        presenter.undo_last()  # once is enough
+        await settle()
+        assert engine.undone == [71]
+
+    run(check)
+
+
+def test_an_entry_that_cannot_be_changed_keeps_its_editor_open():
+    async def check():
+        engine, screen = ScriptedEngine(), Screen()
+        presenter = make_files_presenter(engine, screen)
+        engine.fail_next = MemoryFileBusyError("MEMORY.md is being written by process 7. Try again.")
+        entry = FileEntry(line=1, raw="- fact: one", text="fact: one", by_user=False)
+        presenter.change_entry("MEMORY.md", entry, "fact: two")
+        await settle()
+        assert screen.message.startswith("MEMORY.md is being written")
+        assert (screen.busy, screen.editors_closed) == (False, False)
+
+    run(check)
+
+
 def test_a_change_that_cannot_be_undone_is_said_beside_it():
     async def check():
         engine, screen = ScriptedEngine(), Screen()
-        presenter = FilesPresenter(engine.files, screen, report=screen.report, clock=lambda: 0.0)
+        presenter = make_files_presenter(engine, screen)
         engine.fail_next = MemoryFileBusyError("MEMORY.md is being written by process 7. Try again.")
         presenter.undo(4)
         await settle()

@@ -24,7 +24,9 @@ GOAL = "My goal is to speak Portuguese by the end of next year."
 
 
 class Goaler(ScriptedModel):
-    """Proposes what a test wants, whatever it is asked; sums up with the turn's own words."""
+    """Proposes what a test wants, whatever it is asked; sums up with `recap`."""
+
+    recap = "Nothing to keep."
 
     def __init__(self, *changes: dict[str, object]) -> None:
         super().__init__()
@@ -33,7 +35,7 @@ class Goaler(ScriptedModel):
 
     async def generate(self, request):
         wants = '"changes"' in request.json_schema
-        self.answers = [json.dumps({"changes": self.changes}) if wants else "Nothing to keep."]
+        self.answers = [json.dumps({"changes": self.changes}) if wants else self.recap]
         async for piece in super().generate(request):
             yield piece
 
@@ -125,6 +127,21 @@ def test_switched_off_nothing_is_looked_for(tmp_path):
         assert bench.read() == ""
 
     run(tmp_path, story, goals_enrichment_enabled=False)
+
+
+def test_a_recap_that_comes_late_lets_goals_be_found(tmp_path):
+    async def story(bench):
+        long = "There is a lot to say about how that came to be, and why it matters more to me than it used to. " * 30
+        await bench.say(GOAL + " " + long)
+        assert bench.read() == ""  # no model: a placeholder is no recap
+        bench.model = Goaler({"op": "add", "text": "speak Portuguese by the end of next year", "turn": 1})
+        bench.model.recap = GOAL
+        (segment, _) = await bench.engine.segments.load((await bench.engine.list_conversations())[0].id)
+        assert await bench.engine.segments.recap_again(segment.id) == ""
+        await bench.engine.wait_idle()
+        assert "speak Portuguese" in bench.read()
+
+    run(tmp_path, story)
 
 
 def test_against_a_goal_of_the_users_a_change_is_only_proposed(tmp_path):
