@@ -6,6 +6,7 @@ commits (DESIGN.md section 6). What was recalled stands before the question it w
 reported with its cost and with what was left out of it, and why.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -26,6 +27,7 @@ Recalled = Mapping[TurnId, str]  # what of earlier conversations stands before a
 NOTHING_RECALLED: Recalled = {}
 RECALL_SHARE = 4  # one part in so many of the messages' share
 RECAP_SHARE = 8
+_EMPTY_SECTION = re.compile(r"^## [^\n]+\n+(?=## |\Z)", re.MULTILINE)  # a header that says nothing costs tokens
 PRESSED_AT = 0.75  # of their share: from here the messages may soon be cut
 
 
@@ -111,7 +113,7 @@ def _write_document(sources: Sources, share: int) -> PromptPart:
     """Return the document in its frame, within the share."""
     frame = "\n\n" + sources.texts.document
     overview = fit_overview(sources.document, max(0, share - estimate_tokens(frame)))
-    text = frame.replace("{text}", neutralise(overview.text.strip()))
+    text = frame.replace("{text}", neutralise(_EMPTY_SECTION.sub("", overview.text).strip()))
     if estimate_tokens(text) > share:
         return PromptPart(
             kind=PartKind.DOCUMENT, share_tokens=share, left_out=1, why="no room in the share of Working Memory"

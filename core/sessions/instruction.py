@@ -54,7 +54,7 @@ def write_instruction(
     parts += _write_known(texts.profile, lines, _as_lines(known.profile), share_tokens - _cost(parts))
     if notes.problem or (notes.text.strip() and notes.limit_chars > 0):
         parts.append(_write_notes(texts.file, notes, known, share_tokens - _cost(parts)))
-    return tuple(_measure(part, share_tokens) for part in parts)
+    return tuple(_measure(part, share_tokens) for part in parts if part.text or part.left_out)
 
 
 def _write_own(text: str, room: int) -> PromptPart:

@@ -156,6 +156,14 @@ def test_a_document_over_its_share_is_cut_by_section_and_says_so():
     assert part.left_out > 100
 
 
+def test_what_says_nothing_costs_nothing():
+    given = sources("Hi", known=Known(profile=("I live in Kiel",)), document=DOCUMENT)
+    prompt = build(replace(given, notes=Notes(text="## About you\n- fact: I live in Kiel\n", limit_chars=2_000)))
+    assert find(prompt, PartKind.FILE) is None
+    headers = [line for line in prompt.messages[0].text.splitlines() if line.startswith("## ")]
+    assert headers == ["## Session Title", "## Key Facts & Decisions"]
+
+
 def test_messages_that_no_version_holds_yet_are_a_part_of_their_own_before_the_live_ones():
     given = sources("Old question", "Old answer", "New question")
     prompt = build(replace(given, archived=frozenset({MessageId(0), MessageId(1)})))
