@@ -8,7 +8,9 @@ import typer
 from core.commands.terminal import EXIT_ERROR, DataDir, console, open_engine, run
 from core.model import GoalKind, GoalProposal, GoalsState
 
-Run = Annotated[bool, typer.Option("--run", help="Look for goals in every part of a conversation with a recap first.")]
+Run = Annotated[
+    bool, typer.Option("--run", help="Look for goals in every part of a conversation that has ended first.")
+]
 Take = Annotated[int | None, typer.Option("--take", help="Do what the proposal of this number says.")]
 Retire = Annotated[str, typer.Option("--retire", help="With --take: the goal that makes room, such as g3.")]
 Dismiss = Annotated[int | None, typer.Option("--dismiss", help="Let the proposal of this number go.")]

@@ -1,6 +1,6 @@
 """The step `goals`: after a usable recap, what the segment changes in MEMORY_GOALS.md.
 
-New goals, and changes of goals that the program wrote, are written; a change against a goal of the user's, a goal that
+Where no model may be asked there is seldom a usable recap; then the rules, which need none, look at every segment. New goals, and changes of goals that the program wrote, are written; a change against a goal of the user's, a goal that
 would go, and one for which there is no room wait as proposals. Each names its turns.
 """
 
@@ -78,8 +78,10 @@ class GoalKeeper:
         """Change the list as the segment asks for it; each change once, also when the job is done again."""
         segment_id, revision = SegmentId(job.payload["segment"]), int(job.payload["revision"])
         read = await self._database.read(lambda c: _read(c, segment_id))
-        if read is None or read.stretch.revision != revision or read.stretch.status != "summarised":
+        if read is None or read.stretch.revision != revision or read.stretch.status == "open":
             return
+        if read.stretch.status != "summarised" and await self._find_writer() is not None:
+            return  # queued again when the recap is there
         held = await self._keeper.use(hold_goals)
         changes = await self._find(read, held)
         if changes and await self._carry_out(read, held, changes):
@@ -87,17 +89,21 @@ class GoalKeeper:
 
     async def _find(self, read: _Read, held: _Held) -> tuple[GoalChange, ...]:
         """Ask a model that may write; without one, or if it fails, go by rule."""
-        helper = await self._find_model()
+        model = await self._find_writer()
         found: tuple[GoalChange, ...] | None = None
-        if helper is not None and helper.mode == "write":
+        if model is not None:
             try:
                 async with asyncio.timeout(self._learning.recap_deadline_seconds):
-                    found = await self._ask(helper.model, read, held)
+                    found = await self._ask(model, read, held)
             except (ModelError, TimeoutError):
                 found = None  # the rules see what the model would have been shown
         if found is None:
             found = find_by_rule(read.lines, held.goals, {each.turn for each in read.spoken})
         return tuple(each for each in found if not _is_barred(each.text, read.forgotten))
+
+    async def _find_writer(self) -> ChatModel | None:
+        helper = await self._find_model()
+        return helper.model if helper is not None and helper.mode == "write" else None
 
     async def _ask(self, model: ChatModel, read: _Read, held: _Held) -> tuple[GoalChange, ...]:
         language = read.stretch.language or "en"

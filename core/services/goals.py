@@ -44,7 +44,7 @@ class GoalsService:
         )
 
     async def take(self, proposal_id: int, *, retire: str = "") -> str:
-        """Do what a proposal says, `retire` being a goal that makes room; returns a note for the user, "" if it is done.
+        """Do what a proposal says, `retire` being a goal that makes room; returns a note, "" if it is done.
 
         Raises `NotFoundError` for a proposal that is gone, and the errors of a write.
         """
@@ -79,10 +79,10 @@ class GoalsService:
         self._ground.publish(Changes(files=True))
 
     async def look(self) -> int:
-        """Queue a look for goals at every segment with a usable recap; returns how many. Nothing comes in twice."""
+        """Queue a look for goals at every closed segment; returns how many. Nothing comes in twice."""
 
         def ask(c: Connection) -> int:
-            found = recaps.load_summarised(c)
+            found = recaps.load_closed(c)
             for stretch in found:
                 recaps.add_step(c, GOALS, stretch, at=self._ground.clock())
             return len(found)

@@ -149,9 +149,9 @@ def load_pending(c: Connection) -> tuple[Stretch, ...]:
     return tuple(map(_read, rows))
 
 
-def load_summarised(c: Connection) -> tuple[Stretch, ...]:
-    """Return the segments with a usable recap, oldest first."""
-    rows = c.execute(f"SELECT {_COLUMNS} WHERE s.status = 'summarised' ORDER BY s.first_turn")
+def load_closed(c: Connection) -> tuple[Stretch, ...]:
+    """Return the segments that are closed, oldest first."""
+    rows = c.execute(f"SELECT {_COLUMNS} WHERE s.status <> 'open' ORDER BY s.first_turn")
     return tuple(map(_read, rows))
 
 

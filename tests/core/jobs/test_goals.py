@@ -101,6 +101,14 @@ def test_a_goal_that_is_said_comes_into_the_list_with_its_turn(tmp_path):
     run(tmp_path, story)
 
 
+def test_without_a_model_the_rules_look_at_segments_that_have_no_recap(tmp_path):
+    async def story(bench):
+        await bench.say(GOAL + " There is a lot to say about how that came to be, and why it matters." * 30)
+        assert "Portuguese" in bench.read()
+
+    run(tmp_path, story)
+
+
 def test_the_same_goal_said_again_comes_in_once(tmp_path):
     async def story(bench):
         await bench.say(GOAL)
@@ -129,13 +137,13 @@ def test_switched_off_nothing_is_looked_for(tmp_path):
     run(tmp_path, story, goals_enrichment_enabled=False)
 
 
-def test_a_recap_that_comes_late_lets_goals_be_found(tmp_path):
+def test_a_recap_that_comes_late_lets_a_model_look_for_goals(tmp_path):
     async def story(bench):
         long = "There is a lot to say about how that came to be, and why it matters more to me than it used to. " * 30
-        await bench.say(GOAL + " " + long)
-        assert bench.read() == ""  # no model: a placeholder is no recap
-        bench.model = Goaler({"op": "add", "text": "speak Portuguese by the end of next year", "turn": 1})
-        bench.model.recap = GOAL
+        await bench.say("Well, it would be grand to speak Portuguese by the end of 2027, I thought. " + long)
+        assert bench.read() == ""  # nothing that the rules take for a goal
+        bench.model = Goaler({"op": "add", "text": "speak Portuguese by the end of 2027", "turn": 1})
+        bench.model.recap = "It would be grand to speak Portuguese by the end of 2027."
         (segment, _) = await bench.engine.segments.load((await bench.engine.list_conversations())[0].id)
         assert await bench.engine.segments.recap_again(segment.id) == ""
         await bench.engine.wait_idle()
