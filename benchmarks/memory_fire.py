@@ -25,7 +25,7 @@ from core.model import FileChange
 
 LOCK_WAIT_S = 120.0  # of the writers: eight of them wait for each other
 STOPPED_WAIT_S = 1.0  # of the one that waits for a stopped holder
-EDIT_EVERY_S = (0.05, 0.25)
+EDIT_EVERY_S = (0.3, 1.5)  # two editors: more often than anybody saves, but writers must get a turn
 KILL_EVERY_S = (0.3, 1.2)
 KILLS = 3  # of one writer; each costs a start
 START_S = 2.0  # of a writer, before it is in danger

@@ -1,7 +1,9 @@
 """The step `goals`: after a usable recap, what the segment changes in MEMORY_GOALS.md.
 
-Where no model may be asked there is seldom a usable recap; then the rules, which need none, look at every segment. New goals, and changes of goals that the program wrote, are written; a change against a goal of the user's, a goal that
-would go, and one for which there is no room wait as proposals. Each names its turns.
+Where no model may be asked there is seldom a usable recap; then the rules, which need none, look at every segment.
+
+New goals, and changes of goals that the program wrote, are written; a change against a goal of the user's, a goal
+that would go, and one for which there is no room wait as proposals. Each names its turns.
 """
 
 import asyncio

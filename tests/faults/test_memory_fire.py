@@ -17,7 +17,7 @@ def test_with_editors_saving_and_writers_killed_every_acknowledged_entry_is_ther
     seen = Fire(tmp_path / "fire", WRITER, processes=3, writes=15, rng=random.Random(7)).run()
     assert (seen.missing, seen.doubled, seen.invalid_reads, seen.failed_writers) == (0, 0, 0, 0)
     assert seen.reads > 100
-    assert seen.saves > 5
+    assert seen.saves > 2
 
 
 def test_links_put_in_the_files_place_while_it_is_written_harm_no_other_file(tmp_path):
