@@ -326,6 +326,7 @@ class Segment:
     summary: str
     similarities: tuple[float, ...] = ()  # of each user message to the centroid before it
     recap: SegmentRecap | None = None  # None while it is open
+    places: tuple[int, int] | None = None  # of its first and last turn in the conversation, from 1
 
 
 class TreeView(StrEnum):

@@ -84,7 +84,7 @@ class SegmentsPresenter:
     def split(self, segment_id: str, turn: int) -> None:
         """Let a new segment begin at a turn."""
         work = self._engine.split(SegmentId(segment_id), TurnId(turn))
-        self._tasks.start(self._edit(work, f"A new segment begins at turn {turn}."))
+        self._tasks.start(self._edit(work, "A new segment begins there."))
 
     def rename(self, segment_id: str, title: str) -> None:
         """Name a segment; a blank name gives it back to the program."""

@@ -102,10 +102,9 @@ def boundary(segment: Segment) -> str:
 
 
 def turns_range(segment: Segment) -> str:
-    """`turns 3 to 9 (5)`."""
-    if segment.first_turn == segment.last_turn:
-        return f"turn {segment.first_turn}"
-    return f"turns {segment.first_turn} to {segment.last_turn}"
+    """`turns 3 to 9`, counted in their conversation."""
+    first, last = segment.places or (segment.first_turn, segment.last_turn)
+    return f"turn {first}" if first == last else f"turns {first} to {last}"
 
 
 def evidence(turns: Sequence[TurnId]) -> str:

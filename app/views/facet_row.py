@@ -209,7 +209,7 @@ class FacetRow(QFrame):
         words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
         source = conflict.source
         jump = make_button(
-            f"turn {source.turn}", "jump", lambda: self.turn_requested.emit(source.session_id, source.turn)
+            "where it was said", "jump", lambda: self.turn_requested.emit(source.session_id, source.turn)
         )
         use = make_button(
             "Use this",

@@ -169,7 +169,7 @@ class TreePane(QWidget):
         turns = self._chosen.turns
         self._turn.setVisible(bool(turns))
         if turns:
-            self._turn.setText(f"Go to turn {turns[0]}")
+            self._turn.setText("Go to where it was said")
         self._reader.verticalScrollBar().setValue(0)
         QTimer.singleShot(0, self._reader.fit)  # once the reader has its size
 

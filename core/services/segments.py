@@ -1,6 +1,6 @@
 """Segments of a conversation: shown, summed up again, merged, split and renamed, each change with its way back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +12,7 @@ from core.errors import NotFoundError
 from core.model import BoundaryReason, Segment, SegmentId, SessionId, TurnId
 from core.redaction import redact
 from core.services.ground import Ground
-from core.storage import conversations, episodic, queue, recaps, segment_edits, segments
+from core.storage import conversations, episodic, memory_edits, queue, recaps, segment_edits, segments
 from core.storage.database import Connection
 from core.storage.segment_edits import Named
 from core.storage.segments import SegmentRow
@@ -32,10 +32,14 @@ class SegmentsService:
 
     async def load(self, session_id: SessionId) -> tuple[Segment, ...]:
         """Return a conversation's segments in order; the open one is named by what was said so far."""
-        found, states = await self._ground.database.read(
-            lambda c: (segments.load_all(c, session_id), recaps.load_states(c, session_id))
+        found, states, places = await self._ground.database.read(
+            lambda c: (
+                segments.load_all(c, session_id),
+                recaps.load_states(c, session_id),
+                memory_edits.load_turn_numbers(c, session_id),
+            )
         )
-        shown = [replace(segment, recap=states.get(segment.id)) for segment in found]
+        shown = [replace(segment, recap=states.get(segment.id), places=_place(segment, places)) for segment in found]
         for i, segment in enumerate(shown[1:], start=1):
             if segment.opened_by is None:  # the one before was closed for it had rested
                 shown[i] = replace(segment, opened_by=BoundaryReason.FLUSH)
@@ -221,3 +225,9 @@ class SegmentsService:
             )
         )
         return await self._ground.think(lambda: Named(title=name_topic(texts, language), summary=summarise(texts)))
+
+
+def _place(segment: Segment, places: Mapping[TurnId, int]) -> tuple[int, int] | None:
+    """Return the places of a segment's first and last turn in its conversation."""
+    first, last = places.get(segment.first_turn), places.get(segment.last_turn)
+    return None if first is None or last is None else (first, last)

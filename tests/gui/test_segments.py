@@ -150,7 +150,7 @@ def test_the_tree_is_read_branch_by_branch_and_leads_to_its_turns(stage, on_qt_l
             await until(lambda: tree.topLevelItem(0).childCount() == 1)
             tree.setCurrentItem(tree.topLevelItem(0).child(0))
             assert "You: When?\n\nReply: On Monday." in texts(pane)
-            (go,) = [b for b in pane.findChildren(QPushButton) if b.text() == "Go to turn 9"]
+            (go,) = [b for b in pane.findChildren(QPushButton) if b.text() == "Go to where it was said"]
             QTest.mouseClick(go, Qt.MouseButton.LeftButton)
             await until(lambda: stage.desk.list.selected == "b")
             pane._group.button(3).click()
