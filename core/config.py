@@ -71,6 +71,9 @@ class ModelSettings:
     import_way: str = ""  # how files from elsewhere come in: link, reference or copy; "": not asked yet
     memory_check: bool = True  # whether a model that needs more memory than is free is refused
     proxy: str = ""  # for downloads: an http:// address, none, or "" for the system's
+    server_address: str = ""  # of another program that answers in the place of the models here; "": none
+    server_model: str = ""  # of those it has
+    server_allowed_host: str = ""  # another computer that the user allowed by name; else only this one is asked
     memory_update: str = "auto"  # what the chat model does for memory: auto (its exam says), off, select or write
 
 

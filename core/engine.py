@@ -50,6 +50,7 @@ from core.services.profile import ProfileService
 from core.services.prompts import PromptsService
 from core.services.recall import RecallService
 from core.services.segments import SegmentsService
+from core.services.servers import ServersService
 from core.services.settings import SettingsService
 from core.services.tree import TreeService
 from core.sessions import transcript
@@ -103,6 +104,7 @@ class Engine:
                 on_status=self._model_changed,
                 states=states,
                 find=lambda: choice.find(role),
+                served=role is ModelRole.CHAT,
             )
 
         self._model = make_slot(ModelRole.CHAT, states=folder.state / "kv")
@@ -122,8 +124,14 @@ class Engine:
             backroom=lambda: self.backroom,
         )
         self.activity = ActivityService(ground)
+        self.servers = ServersService(ground, switch=self._switch_server)
         self.commits = CommitsService(ground)
-        self.exams = ExamsService(ground, self._memory_model, find=lambda: choice.find(ModelRole.MEMORY))
+        self.exams = ExamsService(
+            ground,
+            self._memory_model,
+            find=lambda: choice.find(ModelRole.MEMORY),
+            served=lambda: self.servers.exam_key if self._memory_model.is_chats else "",
+        )
         self.files = FilesService(ground)
         self.goals = GoalsService(ground)
         self.profile = ProfileService(ground)
@@ -380,6 +388,10 @@ class Engine:
             if self._clock() - swept_at > 60:
                 swept_at = self._clock()
                 await self._sweep()
+
+    async def _switch_server(self) -> None:
+        await self._model.switch()
+        self.exams.look_again()
 
     async def _sweep(self) -> None:
         await self.segments.close_left()

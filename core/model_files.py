@@ -132,6 +132,15 @@ class FoundFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServedModel:
+    """A model that another program serves, in the place of the models here."""
+
+    address: str
+    model: str
+    allowed_host: str = ""  # "" where it is this computer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadProgress:
     """How far a download is."""
 

@@ -46,6 +46,10 @@ class ExamResults:
         except (TypeError, KeyError):
             return None  # written by another version of the program
 
+    def load_by_hash(self, sha256: str) -> ExamResult | None:
+        """Return the result that is kept by a hash; None if there is none."""
+        return self._find(self._read(), sha256)
+
     def hash(self, model: Path) -> str:
         """Return the sha256 of a model file, from the list where it did not change."""
         return self._hash(model, self._read())

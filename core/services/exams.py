@@ -33,9 +33,18 @@ class ExamsService:
     """Takes exams and says what they mean."""
 
     def __init__(
-        self, ground: Ground, model: ChatModel, *, find: Callable[[], ChosenModel | None] | None = None
+        self,
+        ground: Ground,
+        model: ChatModel,
+        *,
+        find: Callable[[], ChosenModel | None] | None = None,
+        served: Callable[[], str] = lambda: "",
     ) -> None:
-        """`find` returns which model is asked about memory; by default the chat's."""
+        """`find` returns which model is asked about memory; by default the chat's.
+
+        `served` returns what the exam of a server's model is kept by, "" where none is asked.
+        """
+        self._served = served
         self._ground = ground
         self._find = find or self._find_default
         self._model = model
@@ -59,8 +68,11 @@ class ExamsService:
     async def load(self) -> ExamResult | None:
         """Return what the exam of the chat model found, None if it took none."""
         if not self._looked:
-            path = await self._find_file()
-            self._known = await self._ground.think(lambda: self._results.load(path)) if path else None
+            path, served = await self._find_file(), self._served()
+            if served:
+                self._known = await self._ground.think(lambda: self._results.load_by_hash(served))
+            else:
+                self._known = await self._ground.think(lambda: self._results.load(path)) if path else None
             self._looked = True
         return self._known
 
@@ -79,6 +91,8 @@ class ExamsService:
 
     async def take(self, progress: Callable[[str], None] | None = None) -> ExamResult:
         """Let the chat model take the exam now; raises `ModelError` where there is none or it stops."""
+        if served := self._served():
+            return await self._examine(self._model, self._model.status.name, served, progress)
         path = await self._find_file()
         if path is None:
             raise ModelError("There is no chat model to examine. Put a GGUF file into the folder of models first.")
@@ -86,12 +100,16 @@ class ExamsService:
 
     async def examine(self, model: ChatModel, path: Path, progress: Callable[[str], None] | None = None) -> ExamResult:
         """Let a model take the exam, whose file is at `path`; one exam at a time. Raises `ModelError`."""
+        return await self._examine(model, path.name, await asyncio.to_thread(self._results.hash, path), progress)
+
+    async def _examine(
+        self, model: ChatModel, name: str, sha256: str, progress: Callable[[str], None] | None
+    ) -> ExamResult:
         from core.working_memory.exam import Exam  # jsonschema comes with it
 
         async with self._lock:
-            sha256 = await asyncio.to_thread(self._results.hash, path)
             exam = Exam(model, clock=time.monotonic, on_progress=progress)
-            result = await exam.take(model_name=path.name, sha256=sha256, at=self._ground.clock())
+            result = await exam.take(model_name=name, sha256=sha256, at=self._ground.clock())
             await self._ground.think(lambda: self._results.save(result))
             self.look_again()
         self._ground.publish(Changes(model=True))
@@ -125,7 +143,7 @@ class ExamsService:
         return RecapModel(model=self._model, mode="select", languages=languages) if languages else None
 
     async def _find_file(self) -> Path | None:
-        found = await self._ground.think(self._find)
+        found = await self._ground.think(self._find) if not self._served() else None
         return found.path if found else None
 
     def _find_default(self) -> ChosenModel | None:

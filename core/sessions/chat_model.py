@@ -18,6 +18,7 @@ from core.catalogue.loading import check_load
 from core.config import ModelSettings
 from core.errors import CoreError, ModelError
 from core.llm.host import ModelHost
+from core.llm.openai_server import OpenAiServer
 from core.llm.port import (
     ChatMessage,
     ChoiceRequest,
@@ -26,6 +27,7 @@ from core.llm.port import (
     GenerationPiece,
     GenerationRequest,
 )
+from core.llm.server_wire import read_address
 from core.llm.state_files import forget_files
 from core.model import ModelPhase, ModelStatus, SessionId
 from core.model_files import Sampling
@@ -55,10 +57,12 @@ class ChatModelSlot:
         on_status: Callable[[], None],
         states: Path | None = None,
         find: Callable[[], ChosenModel | None] | None = None,
+        served: bool = False,
     ) -> None:
         """`states` is where the last conversations' prefixes are kept (`core.llm.state_files`); None: nowhere.
 
-        `find` returns the model to load, off the loop; by default the first listed one that is there.
+        `find` returns the model to load, off the loop; by default the first listed one that is there. `served`: a
+        server that the settings name is asked instead.
         """
         self._pool = pool
         self._models_folder = models_folder
@@ -67,7 +71,8 @@ class ChatModelSlot:
         self._states = states
         self._find = find or ModelChoice(resources, models_folder.parent, models_folder, settings).find_chat
         self._context_tokens = settings.context_tokens
-        self._host: ModelHost | None = None
+        self._served = served
+        self._host: ModelHost | OpenAiServer | None = None
         self.loaded: ChosenModel | None = None  # or loading, or failed
         self._loading: asyncio.Task[None] | None = None
         self.status = ModelStatus(name="", phase=ModelPhase.STARTING, detail="The model has not been started yet.")
@@ -139,7 +144,7 @@ class ChatModelSlot:
         elif self._states is not None:
             await asyncio.get_running_loop().run_in_executor(self._pool, forget_files, self._states, conversation)
 
-    async def _fit(self, host: ModelHost, sources: Sources) -> Prompt:
+    async def _fit(self, host: ModelHost | OpenAiServer, sources: Sources) -> Prompt:
         """Build the prompt and shrink it until the model's own tokenizer agrees that it fits."""
         size = min(self._context_tokens, self.status.context_size_tokens or self._context_tokens)
         room = size - share_context(size).reserve
@@ -152,7 +157,7 @@ class ChatModelSlot:
                 return prompt
             scale *= SHRINK
 
-    async def _wait_for_host(self) -> ModelHost:
+    async def _wait_for_host(self) -> ModelHost | OpenAiServer:
         while self._host is None:
             self.start()
             loading = self._loading
@@ -163,6 +168,10 @@ class ChatModelSlot:
         return self._host
 
     async def _load(self) -> None:
+        if self._served and self._settings.server_address:
+            self.loaded = None
+            await self._connect()
+            return
         loop = asyncio.get_running_loop()
         found = self.loaded = await loop.run_in_executor(self._pool, self._find)
         if found is None:
@@ -197,6 +206,27 @@ class ChatModelSlot:
             self._set(ModelStatus(name=found.name, phase=ModelPhase.FAILED, detail=str(error)))
             return
         self._host = host
+
+    async def _connect(self) -> None:
+        """Ask a server instead of loading a model; where it does not answer, the next question tries again."""
+        settings, server = self._settings, None
+        try:
+            server = OpenAiServer(
+                read_address(settings.server_address, settings.server_allowed_host),
+                settings.server_model,
+                context_tokens=self._context_tokens,
+                on_status=self._set,
+            )
+            await server.start()
+        except (CoreError, asyncio.CancelledError) as error:
+            if server is not None:
+                await server.aclose()
+            if isinstance(error, asyncio.CancelledError):  # closed while it connects
+                raise
+            name = settings.server_model or settings.server_address
+            self._set(ModelStatus(name=name, phase=ModelPhase.FAILED, detail=str(error)))
+            return
+        self._host = server
 
     def _set(self, status: ModelStatus) -> None:
         self.status = status
