@@ -18,7 +18,8 @@ from core.errors import CoreError, MemoryFileBusyError, MemoryFileError
 from core.memory_files.documents import Edit, Outcome
 from core.memory_files.entries import read_entries
 from core.memory_files.history import KEPT_CHANGES, NewChange
-from core.memory_files.writer import FILES, Cause, MemoryFileWriter, WriteResult, describe_links
+from core.memory_files.wording import describe_links
+from core.memory_files.writer import FILES, Cause, MemoryFileWriter, WriteResult
 from core.model import FileChange, FileEntry, MemoryFile, SessionId, TurnId
 from core.profile.forgetting import hide_forgotten
 from core.redaction import redact

@@ -35,6 +35,7 @@ from core.memory_files.publish import (
     read_base,
     settle,
 )
+from core.memory_files.wording import describe_conflicts, describe_links, describe_moved, make_busy, make_no_folder
 from core.model import FileChange, TurnId
 
 FILES = ("MEMORY.md", "SKILL.md", "MEMORY_GOALS.md")
@@ -134,7 +135,8 @@ class MemoryFileWriter:
             return _to_edit(current, merged.text if merged else text)
 
         cause = Cause(at=at, actor=OWN_ACTOR, cause="Edited in Keepsake")
-        return _say_conflicts(self._write(file, cause, apply), conflicts)
+        result = self._write(file, cause, apply)
+        return replace(result, note=describe_conflicts(conflicts)) if conflicts else result
 
     def change(self, file: str, apply: Callable[[str], Edit], cause: Cause) -> WriteResult:
         """Write what `apply` makes of the file's text; it may be called again when the text changes."""
@@ -154,7 +156,8 @@ class MemoryFileWriter:
             return _to_edit(current, merged.text if merged else change.before)
 
         cause = Cause(at=at, actor=OWN_ACTOR, cause=f"Undid: {change.cause}", turns=change.turns)
-        return _say_conflicts(self._write(change.file, cause, apply, undoes=change.id), conflicts)
+        result = self._write(change.file, cause, apply, undoes=change.id)
+        return replace(result, note=describe_conflicts(conflicts)) if conflicts else result
 
     def read(self, file: str) -> str:
         """Return a file's text, "" if there is none. Takes no lock: a reader never sees half a write."""
@@ -282,9 +285,7 @@ class MemoryFileWriter:
         settle(folder, history, change.file)
         notes = [describe_links(change.file)] if base.links > 1 else []
         if edit.moved:
-            name, count = keep_moved(history, change.file, edit.moved), len(edit.moved)
-            moved = "The oldest entry" if count == 1 else f"The {count} oldest entries"
-            notes.append(f"{moved} made room and {'is' if count == 1 else 'are'} now in {HISTORY}/{name}.")
+            notes.append(describe_moved(len(edit.moved), f"{HISTORY}/{keep_moved(history, change.file, edit.moved)}"))
         return WriteResult(
             file=change.file,
             outcome=Outcome.WRITTEN,
@@ -347,25 +348,19 @@ class MemoryFileWriter:
         try:
             return Folder.open(self._workspace.resolve())
         except OSError as error:
-            raise self._no_folder(error.strerror or str(error)) from error
-
-    def _no_folder(self, why: str) -> MemoryFileError:
-        return MemoryFileError(
-            f"The folder of the memory files, {self._workspace}, cannot be opened ({why}). Nothing was written. Check "
-            "that it exists and that you may write to it."
-        )
+            raise make_no_folder(self._workspace, error.strerror or str(error)) from error
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold the process's lock, then the workspace's file lock, within one time limit."""
         workspace = self._workspace.resolve()
         if not workspace.is_dir():  # taking the lock would make it
-            raise self._no_folder("there is no such folder")
+            raise make_no_folder(self._workspace, "there is no such folder")
         with _locks_guard:
             ours = _locks.setdefault(workspace, threading.Lock())
         deadline = time.monotonic() + self._lock_wait_s
         if not ours.acquire(timeout=self._lock_wait_s):
-            raise _busy(os.getpid())
+            raise make_busy(os.getpid())
         try:
             lock = OwnedLock(workspace / LOCK_NAME)
             try:
@@ -376,7 +371,7 @@ class MemoryFileWriter:
                     f"Check {workspace / LOCK_NAME}: it must be an ordinary file that you may write to."
                 ) from error
             if not held:
-                raise _busy(read_owner(lock.path))
+                raise make_busy(read_owner(lock.path))
             try:
                 yield
             finally:
@@ -388,19 +383,6 @@ class MemoryFileWriter:
             ) from error
         finally:
             ours.release()
-
-
-def describe_links(file: str) -> str:
-    """Say that a file has a second name."""
-    return f"{file} has a second name (a hard link), which keeps the old text when Keepsake writes."
-
-
-def _busy(pid: int | None) -> MemoryFileBusyError:
-    who = f"process {pid}" if pid is not None else "another task"
-    return MemoryFileBusyError(
-        f"The memory files are being written by {who} for longer than usual, so nothing was written. Try again later.",
-        pid=pid,
-    )
 
 
 def _need_allowed(file: str) -> None:
@@ -419,10 +401,3 @@ def _to_edit(current: str, text: str) -> Edit:
 
 def _unwritten(file: str, edit: Edit, outside: list[FileChange]) -> WriteResult:
     return WriteResult(file=file, outcome=edit.outcome, text=edit.text, reason=edit.reason, outside=tuple(outside))
-
-
-def _say_conflicts(result: WriteResult, conflicts: int) -> WriteResult:
-    if not conflicts:
-        return result
-    places = "one place" if conflicts == 1 else f"{conflicts} places"
-    return replace(result, note=f"In {places} the text had been changed again since; the later lines were kept.")
