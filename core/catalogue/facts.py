@@ -8,7 +8,7 @@ docs/gguf.md.
 import mmap
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -56,7 +56,18 @@ class ModelFacts:
 
 def read_facts(path: Path) -> ModelFacts:
     """Read a model file's header, and those of its other parts; raise `ModelFileError` if it is no usable model."""
-    infos = [read_gguf(part) for part in find_parts(path)]
+    parts = find_parts(path)
+    try:
+        stamp = tuple((stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for stat in (part.stat() for part in parts))
+    except OSError:
+        stamp = ()  # reading says in words why
+    return _read_facts(path, parts, stamp)
+
+
+@lru_cache(maxsize=256)
+def _read_facts(path: Path, parts: tuple[Path, ...], _stamp: tuple[tuple[int, int, int], ...]) -> ModelFacts:
+    """Read the headers once for each state of the files: vocabularies make that some 50 ms a model."""
+    infos = [read_gguf(part) for part in parts]
     first = infos[0]
     _refuse_others(path, first)
     if not knows_architecture(first.architecture):

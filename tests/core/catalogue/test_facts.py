@@ -78,3 +78,13 @@ def test_a_split_model_is_one_and_a_missing_part_is_named(tmp_path):
     assert facts.weight_bytes == 2 * len(gguf())
     assert not is_later_part(first)
     assert is_later_part(second)
+
+
+def test_a_file_that_changes_is_read_again(tmp_path):
+    path = write_model(tmp_path / "m.gguf", name="Before it")
+    assert read_facts(path).name == "Before it"
+    write_model(path, name="Afterwards")
+    assert read_facts(path).name == "Afterwards"
+    path.unlink()
+    with pytest.raises(ModelFileError, match="is not in"):
+        read_facts(path)
