@@ -317,6 +317,7 @@ def _change_words(operations: dict[str, object], number: int) -> dict[str, objec
 async def run(args: argparse.Namespace, folder: Path) -> dict[str, Measure]:
     """Measure everything that can be measured."""
     measures: dict[str, Measure] = {}
+    measures["wm_full_merge_ms"], measures["wm_full_merge_first_ms"] = measure_full_merge()
     files = find_transcripts(args.data, folder)
     if not files:
         say(f"Skipped: there is no chat to replay below {args.data}.")
@@ -330,7 +331,6 @@ async def run(args: argparse.Namespace, folder: Path) -> dict[str, Measure]:
             _report(f"{name}_{kind.name}", guarded, bare, measures, quiet=args.json)
         if chats and args.bundled_commits and BUNDLED.exists():
             _report(f"{name}_bundled", await _run_bundled(chats, args), Count(), measures, quiet=args.json)
-    measures["wm_full_merge_ms"], measures["wm_full_merge_first_ms"] = measure_full_merge()
     return measures
 
 
