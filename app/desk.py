@@ -18,6 +18,7 @@ from app.presenters.models import ModelsPresenter
 from app.presenters.profile import ProfilePresenter
 from app.presenters.prompt import PromptPresenter
 from app.presenters.segments import SegmentsPresenter
+from app.presenters.servers import ServersPresenter
 from app.presenters.settings import SettingsPresenter
 from app.presenters.status import StatusPresenter
 from app.presenters.tree import TreePresenter
@@ -109,6 +110,7 @@ class Desk(QObject):
         self.asking_pane = AskingPane(window, window.chat, window.look)
         self.asking = AskingPresenter(engine, self.asking_pane, report=report)
         self.models: ModelsPresenter | None = None  # made with its window when that is first opened
+        self.servers: ServersPresenter | None = None
         self.models_window: ModelsWindow | None = None
         self.settings: SettingsPresenter | None = None  # made with its sheet when that is first opened
         self.settings_sheet: SettingsSheet | None = None
@@ -122,6 +124,7 @@ class Desk(QObject):
     async def start(self) -> None:
         """Show what is there: the conversation that was open last, or the newest."""
         self.status.start()
+        self._show_place()
         wanted = str(self._state.value("conversation", "")) or None
         await self.list.start(SessionId(wanted) if wanted else None)
         self._window.chat.composer.set_ready(True)
@@ -137,6 +140,8 @@ class Desk(QObject):
         if self.models is not None and self.models_window is not None:
             self.models_window.close()
             await self.models.aclose()
+        if self.servers is not None:
+            await self.servers.aclose()
         self.asking_pane.close_asking()
         await self.asking.aclose()
         if self.settings is not None and self.settings_sheet is not None:
@@ -251,7 +256,18 @@ class Desk(QObject):
 
             window = self.models_window = ModelsWindow(self._window, self._window.look)
             page = window.page
-            self.models = ModelsPresenter(self.engine.models, page, report=self._window.toast.show_text)
+            self.models = ModelsPresenter(
+                self.engine.models,
+                page,
+                report=self._window.toast.show_text,
+                served=lambda: self.engine.servers.served,
+            )
+            self.servers = ServersPresenter(self.engine.servers, page.server, report=self._window.toast.show_text)
+            page.server.look_requested.connect(self.servers.look)
+            page.server.allowed.connect(self.servers.allow)
+            page.server.use_requested.connect(self.servers.use)
+            page.server.stop_requested.connect(self.servers.stop_using)
+            self.servers.start()
             window.shown.connect(self.models.set_visible)
             window.files_given.connect(self.models.import_paths)
             page.acted.connect(self.models.act)
@@ -259,6 +275,10 @@ class Desk(QObject):
             page.undo_requested.connect(self.models.undo)
         self.models_window.open_up()
         return self.models
+
+    def _show_place(self) -> None:
+        served = self.engine.servers.served
+        self._window.status_line.show_other_computer(served.allowed_host if served else "")
 
     @Slot(list)
     def _import_models(self, paths: list[Path]) -> None:
@@ -287,8 +307,11 @@ class Desk(QObject):
 
     def _on_changes(self, changes: Changes) -> None:
         self.asking.on_changes(changes)
+        self._show_place()
         if self.models is not None:
             self.models.on_changes(changes)
+        if self.servers is not None:
+            self.servers.on_changes(changes)
         for pane in (
             self.list,
             self.chat,

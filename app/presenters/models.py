@@ -5,6 +5,7 @@ Downloads and exams go on when the page is closed; closing the window stops them
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -20,6 +21,7 @@ from core.model_files import (
     ModelCard,
     ModelOffer,
     ModelRole,
+    ServedModel,
 )
 
 RELOAD_AFTER_S = 0.3  # a model that writes tells its state several times a second
@@ -71,9 +73,19 @@ class ModelsPresenter:
     """Loads while the page is open; commands come as `act`, with the key of a row."""
 
     def __init__(
-        self, engine: ModelsEngine, view: ModelsView, *, report: Report, reload_after_s: float = RELOAD_AFTER_S
+        self,
+        engine: ModelsEngine,
+        view: ModelsView,
+        *,
+        report: Report,
+        served: Callable[[], ServedModel | None] = lambda: None,
+        reload_after_s: float = RELOAD_AFTER_S,
     ) -> None:
-        """`report` says what happened where the page may be closed: a download that ended."""
+        """`report` says what happened where the page may be closed: a download that ended.
+
+        `served` returns the other program's model that answers in the place of the ones here.
+        """
+        self._served = served
         self._engine = engine
         self._view = view
         self._report = report
@@ -155,9 +167,11 @@ class ModelsPresenter:
     # -- what is shown
 
     def _show(self) -> None:
-        rows = make_rows(self._cards, self._found, self._offers, self._works, self._errors)
+        served = self._served()
+        cards = self._cards if served is None else tuple(_without_chat(card) for card in self._cards)
+        rows = make_rows(cards, self._found, self._offers, self._works, self._errors)
         looking = () if self._looked else ("Looking what other programs on this computer hold…",)
-        self._view.show_rows(rows, role_line(self._cards), (*self._problems, *looking))
+        self._view.show_rows(rows, role_line(cards, served), (*self._problems, *looking))
 
     async def _reload(self) -> None:
         self._cards = await self._engine.list_models()
@@ -294,3 +308,10 @@ class ModelsPresenter:
 
     def _card(self, model_id: str) -> ModelCard | None:
         return next((card for card in self._cards if card.id == model_id), None)
+
+
+def _without_chat(card: ModelCard) -> ModelCard:
+    """The card of a model whose part as the chat's (and with it memory's) another program has taken."""
+    if ModelRole.CHAT not in card.roles:
+        return card
+    return replace(card, roles=tuple(role for role in card.roles if role is ModelRole.EMBEDDING))

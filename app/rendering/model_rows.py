@@ -20,6 +20,7 @@ from core.model_files import (
     ModelOffer,
     ModelOrigin,
     ModelRole,
+    ServedModel,
 )
 
 HERE, FOUND, OFFERED = "On this computer", "In other programs", "Can be downloaded"
@@ -137,10 +138,12 @@ def make_rows(
     return tuple(rows)
 
 
-def role_line(cards: Sequence[ModelCard]) -> str:
+def role_line(cards: Sequence[ModelCard], served: ServedModel | None = None) -> str:
     """Which model does what, in a line."""
     names = {role: card.name for card in cards for role in card.roles}
     chat = names.get(ModelRole.CHAT, "none")
+    if served is not None:
+        chat = f"{served.model}, served by {served.address}"
     memory = names.get(ModelRole.MEMORY, chat)
     search = names.get(ModelRole.EMBEDDING, "built in")
     return f"Chat: {chat}  ·  Memory: {'the same' if memory == chat != 'none' else memory}  ·  Search: {search}"

@@ -11,6 +11,7 @@ from app.theme import Look
 from app.views.base import make_button, make_frame, make_label, make_named, set_property
 from app.views.model_details import ModelDetails
 from app.views.model_list import ModelList
+from app.views.server_panel import ServerPanel
 from app.views.toast import Toast
 from core.model_files import ImportWay
 
@@ -79,6 +80,12 @@ class ModelsPage(QWidget):
         self._header = make_frame("header")
         self._roles = make_label("", "muted", wrap=True)
         self.add_button = make_button("Add a file…", "small", self.add_requested.emit, tip="Ctrl+O")
+        self.server_button = make_button(
+            "Another program…", "small", self._toggle_server, tip="Let Ollama, LM Studio or another server answer"
+        )
+        self.server_button.setCheckable(True)
+        self.server = ServerPanel(look)
+        self.server.hide()
         self._build_header()
         self.question = ImportQuestion(look)
         self.question.chosen.connect(self.import_way_chosen)
@@ -92,7 +99,7 @@ class ModelsPage(QWidget):
         side.addWidget(self.list)
         self._hint = make_label(HINT, "small", wrap=True)
         self._top = QVBoxLayout()
-        for widget in (self.question, self._message, self._notes):
+        for widget in (self.server, self.question, self._message, self._notes):
             self._top.addWidget(widget)
         body = QHBoxLayout()
         body.setSpacing(0)
@@ -124,6 +131,7 @@ class ModelsPage(QWidget):
         texts.addWidget(make_label("Models", "title"))
         texts.addWidget(self._roles)
         row.addLayout(texts, 1)
+        row.addWidget(self.server_button)
         row.addWidget(self.add_button)
 
     def show_rows(self, rows: Sequence[ModelRow], roles: str, notes: Sequence[str]) -> None:
@@ -179,9 +187,16 @@ class ModelsPage(QWidget):
         self._key = row.key if row else self._key
         self.details.show_row(row)
 
+    def _toggle_server(self) -> None:
+        self.server.setVisible(self.server.isHidden())
+        self.server_button.setChecked(not self.server.isHidden())
+        self._fit_top()
+        if not self.server.isHidden():
+            self.server.address.setFocus()
+
     def _fit_top(self) -> None:
         """Where nothing is said above the list, no room is kept for it."""
-        empty = all(widget.isHidden() for widget in (self.question, self._message, self._notes))
+        empty = all(widget.isHidden() for widget in (self.server, self.question, self._message, self._notes))
         side, above = self._look.px(20), 0 if empty else self._look.px(8)
         self._top.setContentsMargins(side, above, side, above)
 

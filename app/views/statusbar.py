@@ -19,6 +19,7 @@ _TONES = {
     ModelPhase.ABSENT: "bad",
     ModelPhase.FAILED: "bad",
 }
+LOCAL = "nothing leaves this computer"
 _SIGNS = {"good": "●", "bad": "▲", "busy": "○"}
 
 
@@ -79,7 +80,7 @@ class StatusBar(QWidget):
         self._fill = make_label("", "muted")
         self._reuse = make_label("", "muted")
         self._memory = make_label("", "muted")
-        self._local = ElidedLabel("nothing leaves this computer", "muted")
+        self._local = ElidedLabel(LOCAL, "muted")
         self._local.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._context_box = QWidget()
         self._context_row = QHBoxLayout(self._context_box)
@@ -124,6 +125,11 @@ class StatusBar(QWidget):
         percent = round(reused * 100) if reused is not None else 0
         self._reuse.setText(f"{percent} % of the prompt reused" if percent else "")
         self._reuse.setVisible(bool(percent) and self.width() > self._look.px(900))
+
+    def show_other_computer(self, host: str) -> None:
+        """Say that answers come from another computer, "" if from this one."""
+        self._local.set_whole(f"▲ what you write goes to {host}" if host else LOCAL)
+        set_property(self._local, "tone", "busy" if host else "")
 
     def show_memory_state(self, text: str) -> None:
         """Say whether memory keeps up."""

@@ -160,5 +160,5 @@ def window_facts(window: "MainWindow") -> list[tuple[str, str]]:
         ("Data folder", window.data_folder or "not open"),
         ("Qt", f"{qVersion()} on {QGuiApplication.platformName()}"),
         ("Font", window.font().family()),
-        ("Network", "never used"),
+        ("Network", "used for a download or a server that you chose, else never"),
     ]

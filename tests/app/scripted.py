@@ -39,7 +39,7 @@ from core.model import (
     WorkingMemory,
 )
 from tests.app.scripted_activity import ScriptedActivity, ScriptedSettings
-from tests.app.scripted_models import ScriptedModels
+from tests.app.scripted_models import ScriptedModels, ScriptedServers
 
 
 def empty_memory(session_id: SessionId) -> WorkingMemory:
@@ -329,6 +329,7 @@ class ScriptedEngine:
         self.prompts = ScriptedPrompts(self)
         self.memory = ScriptedMemory(self)
         self.models = ScriptedModels(self.maybe_fail, self.publish)
+        self.servers = ScriptedServers(self.maybe_fail)
         self.drafts: dict[SessionId, str] = {}
         self.undone: list[int] = []
         self.stopped: list[SessionId] = []

@@ -22,6 +22,7 @@ from core.model_files import (
     ModelRole,
     Preset,
     Sampling,
+    ServedModel,
 )
 
 GB = 1 << 30
@@ -203,3 +204,28 @@ class ScriptedModels:
     def _note(self, *asked: object) -> None:
         self._maybe_fail()
         self.asked.append(asked)
+
+
+class ScriptedServers:
+    """`engine.servers`: a server at any address of this computer, with two models."""
+
+    def __init__(self, maybe_fail: Callable[[], None]) -> None:
+        self._maybe_fail = maybe_fail
+        self.served: ServedModel | None = None
+        self.asked: list[tuple[str, ...]] = []
+
+    def names_other_computer(self, address: str) -> str:
+        return "models.example.org" if "example.org" in address else ""
+
+    async def list_models(self, address: str, *, allowed_host: str = "") -> tuple[str, ...]:
+        self._maybe_fail()
+        self.asked.append(("list", address, allowed_host))
+        return ("llama3.2:3b", "qwen3:4b")
+
+    async def use(self, address: str, model: str, *, allowed_host: str = "") -> None:
+        self._maybe_fail()
+        self.asked.append(("use", address, model, allowed_host))
+        self.served = ServedModel(address=address, model=model, allowed_host=allowed_host)
+
+    async def stop_using(self) -> None:
+        self.served = None

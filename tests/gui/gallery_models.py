@@ -138,6 +138,10 @@ async def prepare(state: str, engine: ScriptedEngine, desk: Desk) -> None:
         )  # fmt: skip
     if "question" in state:
         presenter.import_paths([Path("/home/ada/Downloads/phi-4-mini-instruct-Q4_K_M.gguf")])
+    if "server" in state:
+        page.server_button.click()
+        page.server.address.setText("http://models.example.org:8080" if "host" in state else "127.0.0.1:11434")
+        page.server.look_button.click()
     if "undo" in state:
         presenter.act("here:nomic.gguf", ModelAct.REMOVE)
 
@@ -183,7 +187,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     states = sys.argv[2:] or [
         "light", "dark", "chinese", "zoom150", "toobig", "broken", "found", "download", "question", "undo", "empty",
-        "asking", "asking-dark-changed", "asking-zoom150",
+        "asking", "asking-dark-changed", "asking-zoom150", "server", "server-host-dark",
     ]  # fmt: skip
     app = QApplication([])
     app.setQuitOnLastWindowClosed(False)

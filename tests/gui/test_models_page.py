@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
 from app.rendering.model_rows import ModelAct
 from app.windows.models import ModelsWindow
+from core.changes import Changes
 from core.model_files import ImportWay, ModelOrigin, ModelRole
 from tests.app.scripted_models import BUILT_IN
 from tests.gui.conftest import Stage
@@ -194,5 +195,30 @@ def test_without_models_it_says_how_to_get_one(stage: Stage, on_qt_loop) -> None
             page = (await open_page(stage)).page
             assert page.details._empty.isVisible()
             assert "Drop a .gguf file here" in page.details._empty.text()
+
+    on_qt_loop(play())
+
+
+def test_another_program_answers_and_the_window_says_where_words_go(stage: Stage, on_qt_loop) -> None:
+    async def play() -> None:
+        async with stage.playing() as window:
+            page = (await open_page(stage)).page
+            page.server_button.click()
+            QTest.keyClicks(page.server.address, "http://models.example.org")
+            QTest.keyClick(page.server.address, Qt.Key.Key_Return)
+            assert stage.engine.servers.asked == []
+            assert page.server.allow_button.text() == "Allow models.example.org"
+            page.server.allow_button.click()
+            await stage.settle()
+            page.server.use_button.click()
+            await stage.settle()
+            stage.engine.publish(Changes(model=True))
+            assert window.status_line._local.whole() == "▲ what you write goes to models.example.org"
+            await stage.settle(0.5)
+            assert page._roles.text().startswith("Chat: llama3.2:3b, served by http://models.example.org")
+            page.server.stop_button.click()
+            await stage.settle()
+            stage.engine.publish(Changes(model=True))
+            assert window.status_line._local.whole() == "nothing leaves this computer"
 
     on_qt_loop(play())
