@@ -94,6 +94,8 @@ class Fire:
     processes: int
     writes: int
     rng: random.Random
+    edit_every_s: tuple[float, float] = EDIT_EVERY_S
+    start_s: float = START_S
     seen: Seen = field(default_factory=Seen)
     over: threading.Event = field(default_factory=threading.Event)
     truncating: int = 0  # odd while an editor has the file emptied
@@ -148,7 +150,7 @@ class Fire:
         kills = 0
         while done < self.writes:
             child = self._run_writer(number, done, self.writes)
-            killer = threading.Timer(START_S + rng.uniform(*KILL_EVERY_S), child.kill)
+            killer = threading.Timer(self.start_s + rng.uniform(*KILL_EVERY_S), child.kill)
             if kills < KILLS:
                 killer.start()
             output, _ = child.communicate()
@@ -187,7 +189,7 @@ class Fire:
 
     def _saves(self) -> Iterator[int]:
         rng, i = random.Random(self.rng.random()), 0
-        while not self.over.wait(rng.uniform(*EDIT_EVERY_S)):
+        while not self.over.wait(rng.uniform(*self.edit_every_s)):
             i += 1
             yield i
 
