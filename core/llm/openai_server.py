@@ -204,10 +204,11 @@ class OpenAiServer:
             form = self._schema_forms[0]
             body = server_wire.make_body(request, self._model, extras=self._extras, schema_form=form)
             async with self._post(body) as response:
-                if response.status_code in (400, 422) and self._give_way(body):
-                    continue
                 if response.status_code != 200:
-                    raise await self._refusal(response)
+                    text = (await response.aread()).decode("utf-8", "replace")
+                    if server_wire.refuses_additions(response.status_code, text) and self._give_way(body):
+                        continue
+                    raise self._refusal(response.status_code, text)
                 if "text/event-stream" not in response.headers.get("content-type", ""):
                     raise self._no_server(response.headers.get("content-type", ""))
                 async with aclosing(self._read_events(response, stop)) as deltas:
@@ -281,10 +282,11 @@ class OpenAiServer:
             "top_logprobs": TOP_TOKENS,
         }
         async with self._post(body) as response:
-            if response.status_code in (400, 422):  # logprobs are not known here
-                return {}, 0
             if response.status_code != 200:
-                raise await self._refusal(response)
+                text = (await response.aread()).decode("utf-8", "replace")
+                if server_wire.refuses_additions(response.status_code, text):  # probabilities are not known here
+                    return {}, 0
+                raise self._refusal(response.status_code, text)
             try:
                 async with asyncio.timeout(self._patience.first_piece_s):
                     data = json.loads(await response.aread())
@@ -344,11 +346,8 @@ class OpenAiServer:
         except httpx.HTTPError as error:
             raise ModelError(f"The connection to {self._address} broke off ({type(error).__name__}). {KEPT}") from error
 
-    async def _refusal(self, response: "httpx.Response") -> ModelError:
-        text = (await response.aread()).decode("utf-8", "replace")
-        return server_wire.explain_refusal(
-            response.status_code, text, model=self._model, where=self._address, known=self._known
-        )
+    def _refusal(self, status: int, text: str) -> ModelError:
+        return server_wire.explain_refusal(status, text, model=self._model, where=self._address, known=self._known)
 
     def _unreachable(self) -> ModelError:
         return ModelError(

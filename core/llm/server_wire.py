@@ -18,6 +18,7 @@ from core.llm.port import ChatMessage, GenerationRequest
 
 KEPT = "Your messages are kept."
 MISSING_CHOICE = 1e-6  # of the probability: the server names only the likeliest tokens
+_TOO_LONG = re.compile(r"context.*(exceed|length|long)|exceed.*context", re.IGNORECASE)
 EXTRAS = ("top_k", "min_p", "repeat_penalty", "stream_options", "grammar")
 
 
@@ -148,6 +149,16 @@ def score_choices(tokens: Mapping[str, float], choices: Sequence[str]) -> tuple[
     return tuple(score / sum(scores) for score in scores)
 
 
+def refuses_additions(status: int, text: str) -> bool:
+    """Tell whether a server refused the form of a request, so that a plainer one may do.
+
+    llama-cpp-python's server says so with 500 and the words of pydantic.
+    """
+    if status in (400, 422):
+        return not _TOO_LONG.search(text)
+    return status in (500, 501) and ("validation error" in text or any(key in text for key in EXTRAS))
+
+
 def explain_refusal(status: int, text: str, *, model: str, where: str, known: Sequence[str]) -> ModelError:
     """Return why a server did not answer, from its status and what it sent."""
     said = _shorten(_read_message(text))
@@ -158,7 +169,7 @@ def explain_refusal(status: int, text: str, *, model: str, where: str, known: Se
         return ModelError(f"The server at {where} wants a key, and Keepsake sends none. {KEPT}")
     if status in (301, 302, 303, 307, 308):
         return ModelError(f"The server at {where} sends elsewhere, and Keepsake does not go there. {KEPT}")
-    if status in (400, 413, 500) and re.search(r"context.*(exceed|length|long)|exceed.*context", said, re.IGNORECASE):
+    if status in (400, 413, 500) and _TOO_LONG.search(said):
         return ModelError(
             f"This is too long for the model ({said}). Nothing was cut off and your text is kept. Send it in shorter "
             "parts, or give the model a larger context in the program that serves it."
