@@ -236,10 +236,17 @@ def _facts_of_card(card: ModelCard) -> list[tuple[str, str]]:
         ("Memory exam", exam if chat else ""),
         ("Template", "" if card.has_template or not chat else "none in the file; a plain one is used"),
         ("Licence", licence),
-        ("Came from", card.source or _ORIGINS[card.origin]),
+        ("Came from", _source(card)),
         ("File", str(card.path)),
     ]
     return [(name, text) for name, text in facts if text]
+
+
+def _source(card: ModelCard) -> str:
+    package = card.source.removeprefix("pypi:")
+    if package != card.source:
+        return f"{_ORIGINS[card.origin]} (from the package {package.replace('==', ' ')})"
+    return card.source or _ORIGINS[card.origin]
 
 
 def _speed(card: ModelCard) -> str:

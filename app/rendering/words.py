@@ -168,7 +168,7 @@ def size(number_bytes: int) -> str:
     """`980 bytes`, `98 MB`, `2.4 GB`: powers of 1024, as the sentences about memory count."""
     value = float(max(0, number_bytes))
     for unit in ("bytes", "KB", "MB"):
-        if value < 1_024:
+        if value < (1_000 if unit == "MB" else 1_024):  # "1007 MB" is a gigabyte to everybody
             return f"{value:.0f} {unit}"
         value /= 1_024
     return f"{value:.1f} GB"

@@ -19,6 +19,7 @@ from core.model_files import (
     ModelOffer,
     ModelOrigin,
     ModelRole,
+    ServedModel,
 )
 from tests.app.scripted import ScriptedEngine
 from tests.app.scripted_models import BUILT_IN, FITS
@@ -356,5 +357,32 @@ def test_an_exam_tells_where_it_is_and_can_be_stopped() -> None:
         await page.act("here:small.gguf", ModelAct.STOP_EXAM)
         assert page.view.rows["here:small.gguf"].work is None
         await page.presenter.aclose()
+
+    run(check())
+
+
+def test_where_a_model_came_from_and_its_size_are_said_in_words() -> None:
+    async def check() -> None:
+        page = Page()
+        page.models.cards[0] = replace(BUILT_IN, source="pypi:some-model==0.1.2", size_bytes=1_056_000_000)
+        await page.open()
+        facts = dict(page.view.rows["here:small.gguf"].facts)
+        assert facts["Came from"] == "comes with Keepsake (from the package some-model 0.1.2)"
+        assert facts["Size"] == "1.0 GB"
+        await page.presenter.aclose()
+
+    run(check())
+
+
+def test_a_server_takes_the_chats_part_on_the_page() -> None:
+    async def check() -> None:
+        page = Page()
+        served = ServedModel(address="http://127.0.0.1:11434/v1", model="llama3.2:3b")
+        presenter = ModelsPresenter(page.models, page.view, report=page.said.append, served=lambda: served)
+        presenter.set_visible(True)
+        await page.settle()
+        assert page.view.roles.startswith("Chat: llama3.2:3b, served by http://127.0.0.1:11434/v1  ·  Memory: the same")
+        assert page.view.rows["here:small.gguf"].mark == ""
+        await presenter.aclose()
 
     run(check())
