@@ -10,6 +10,7 @@ from core.storage.schema import (
     job_lanes,
     lessons,
     live_messages,
+    live_window,
     memory_edits,
     profile,
     prompts,
@@ -33,4 +34,5 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("prompts", prompts.SQL),
     ("goals", goals.SQL),
     ("conversation settings", conversation_settings.SQL),
+    ("live window", live_window.SQL),
 )
