@@ -6,21 +6,26 @@ revision, and one that fails waits for its own next try while those after it go 
 (an older store, a crash), the look at start and on the timer finds it.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 
 from core.archivist.recap import PendingRecap, Trigger, choose_due
 from core.archivist.recap_writer import RecapModel
+from core.archivist.summaries import summarise
+from core.archivist.topics import name_topic
 from core.archivist.tree import is_due
 from core.config import LearningSettings
 from core.jobs.runner import Finish
 from core.model import SegmentId
-from core.storage import lessons, recaps, tree
+from core.storage import episodic, lessons, recaps, segments, tree
 from core.storage.database import Connection, Database
 from core.storage.queue import Job
 from core.storage.recaps import Stretch
+from core.storage.segment_edits import Named
 
 log = logging.getLogger(__name__)
 
@@ -64,9 +69,11 @@ class Finaliser:
         *,
         learning: LearningSettings,
         find_model: FindModel,
+        pool: Executor,
         clock: Callable[[], float],
     ) -> None:
         self._database = database
+        self._pool = pool
         self._learning = learning
         self._kinds: frozenset[str] = frozenset()
         self._find_model = find_model
@@ -83,12 +90,34 @@ class Finaliser:
 
     async def finalise(self, job: Job) -> Finish:
         """Queue the steps of a segment, each once for what the segment is now."""
-        return partial(self._queue_steps, SegmentId(job.payload["segment"]), int(job.payload["revision"]))
+        segment_id = SegmentId(job.payload["segment"])
+        named = None if RECAP in self._steps else await self._name(segment_id)  # a recap names it too
+        return partial(self._queue_steps, segment_id, int(job.payload["revision"]), named)
 
-    def _queue_steps(self, segment_id: SegmentId, revision: int, c: Connection) -> None:
+    async def _name(self, segment_id: SegmentId) -> Named | None:
+        """Name a segment by what the user said in it."""
+
+        def read(c: Connection) -> tuple[tuple[str, ...], str] | None:
+            stretch = recaps.get(c, segment_id)
+            if stretch is None:
+                return None
+            texts = episodic.load_user_texts(c, stretch.session_id, first=stretch.first_turn, last=stretch.last_turn)
+            return texts, stretch.language
+
+        said = await self._database.read(read)
+        if said is None:
+            return None
+        texts, language = said
+        return await asyncio.get_running_loop().run_in_executor(
+            self._pool, lambda: Named(title=name_topic(texts, language), summary=summarise(texts))
+        )
+
+    def _queue_steps(self, segment_id: SegmentId, revision: int, named: Named | None, c: Connection) -> None:
         stretch = recaps.get(c, segment_id)
         if stretch is None or stretch.status == "open" or stretch.revision != revision:
             return  # gone, or changed again: then another job of this kind is queued
+        if named is not None:
+            segments.name(c, segment_id, title=named.title, summary=named.summary)
         now = self._clock()
         if not recaps.refit(c, stretch):
             tree.ask_to_seal(c, at=now)

@@ -46,7 +46,7 @@ def build_finishing(
     clock: Callable[[], float],
 ) -> Finishing:
     """Build the parts; starts nothing."""
-    finaliser = Finaliser(database, learning=learning, find_model=find_model, clock=clock)
+    finaliser = Finaliser(database, learning=learning, find_model=find_model, pool=pool, clock=clock)
     recaps = RecapMaker(
         database,
         learning=learning,

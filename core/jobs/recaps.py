@@ -192,7 +192,7 @@ def _digest(stretch: Stretch, spoken: tuple[Spoken, ...]) -> _Read:
     """Make the messages of a segment ready; one that changed after it closed is named again."""
     messages = [TreeMessage(turn=each.turn, role=each.role, at=each.at, text=each.text) for each in spoken]
     title = stretch.title
-    if stretch.revision and not stretch.titled_by_user:
+    if (stretch.revision or not title) and not stretch.titled_by_user:
         title = name_topic([each.text for each in spoken if each.role is Role.USER], stretch.language)
     return _Read(stretch=stretch, material=prepare_material(messages), title=title)
 

@@ -4,7 +4,7 @@
 next message decides: nearer to the held turn, and the new segment begins there; nearer to the
 old centroid, and the held turn has joined for good (archivist.md section 5); it joins too where a
 silence or a marker follows, for then nothing went on from it. The wait costs one turn and saves
-cuts inside a topic. A segment is named when it is closed.
+cuts inside a topic. A segment is named when it is finished (`jobs.finalise`).
 """
 
 from dataclasses import dataclass
@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from core.archivist.boundaries import BoundaryRules, NewTurn, OpenSegment, find_boundary
 from core.archivist.drift import confirm_drift, pack_vector, update_centroid
 from core.archivist.markers import is_acknowledgement
-from core.archivist.summaries import summarise
 from core.archivist.topic_shift import NEAR, Look, Scorers, Spoken, find_scorers, leaves_topic
-from core.archivist.topics import name_topic
 from core.model import BoundaryReason, SegmentId, SessionId, TurnId
-from core.storage import episodic, segments
+from core.storage import segments
 from core.storage.database import Connection
 from core.storage.segments import Centroid, Held, SegmentRow, Times
 
@@ -161,7 +159,7 @@ def store(c: Connection, segment: SegmentRow | None, arrival: Arrival, plan: Pla
     closed: SegmentId | None = None
     if segment is not None and plan.held_stands:
         closed = segment.id
-        segment = split_held(c, segment, arrival.language, now=now)
+        segment = split_held(c, segment, now=now)
     elif segment is not None and plan.released is not None:
         segments.release(c, segment.id, plan.released)
     if segment is not None and plan.reason is None:
@@ -172,7 +170,7 @@ def store(c: Connection, segment: SegmentRow | None, arrival: Arrival, plan: Pla
     gap_s = None
     if segment is not None and plan.reason is not None:
         gap_s = max(0.0, arrival.times.arrived - (segment.times.ended or segment.times.arrived))
-        close(c, segment, arrival.language, closed_by=plan.reason, now=now)
+        segments.close(c, segment.id, closed_by=plan.reason, now=now)
         closed = segment.id
     segments.open_new(
         c,
@@ -187,27 +185,14 @@ def store(c: Connection, segment: SegmentRow | None, arrival: Arrival, plan: Pla
     return closed
 
 
-def close(c: Connection, segment: SegmentRow, language: str, *, closed_by: BoundaryReason, now: float) -> bool:
-    """Close an open segment, named by what the user said in it; False if it was not open."""
-    texts = episodic.load_user_texts(c, segment.session_id, first=segment.first_turn, last=segment.last_turn)
-    return segments.close(
-        c,
-        segment.id,
-        closed_by=closed_by,
-        title=name_topic(texts, language),
-        summary=summarise(texts),
-        now=now,
-    )
-
-
-def split_held(c: Connection, segment: SegmentRow, language: str, *, now: float) -> SegmentRow:
+def split_held(c: Connection, segment: SegmentRow, *, now: float) -> SegmentRow:
     """Close a segment before its held turn and open the next one with that; returns the new one."""
     held = segment.held
     assert held is not None
     segments.shrink(c, segment.id)
     shrunk = segments.get(c, segment.id)
     assert shrunk is not None
-    close(c, shrunk, language, closed_by=BoundaryReason.DRIFT, now=now)
+    segments.close(c, shrunk.id, closed_by=BoundaryReason.DRIFT, now=now)
     new = segments.open_new(
         c,
         segment.session_id,

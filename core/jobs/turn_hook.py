@@ -306,10 +306,9 @@ class TurnHook:
             now, current = self._clock(), segments.get(c, segment.id)
             if current is None or not current.is_open or current.last_turn != segment.last_turn:
                 return False  # a turn came in between, or another process closed it
-            language = conversations.load_language(c, segment.session_id) or "en"
             if current.held is not None:
-                current = segmentation.split_held(c, current, language, now=now)
-            closed = segmentation.close(c, current, language, closed_by=reason, now=now)
+                current = segmentation.split_held(c, current, now=now)
+            closed = segments.close(c, current.id, closed_by=reason, now=now)
             if closed:
                 also(c)
             return closed

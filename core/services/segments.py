@@ -43,9 +43,8 @@ class SegmentsService:
         for i, segment in enumerate(shown[1:], start=1):
             if segment.opened_by is None:  # the one before was closed for it had rested
                 shown[i] = replace(segment, opened_by=BoundaryReason.FLUSH)
-        if shown and shown[-1].is_open:
-            shown[-1] = await self._name_open(shown[-1])
-        return tuple(shown)
+        # an open segment is named by what was said so far, one that closed just now by the work that waits for it
+        return tuple([segment if segment.title else await self._name_unnamed(segment) for segment in shown])
 
     async def recap_again(self, segment_id: SegmentId) -> str:
         """Sum a segment up again now; returns why there is still no recap, "" when there is one."""
@@ -210,12 +209,14 @@ class SegmentsService:
         self._ground.publish(Changes(segments=frozenset({session_id}), status=True))
         self._ground.backroom().worker.wake()
 
-    async def _name_open(self, segment: Segment) -> Segment:
+    async def _name_unnamed(self, segment: Segment) -> Segment:
         stretch = await self._ground.database.read(lambda c: recaps.get(c, segment.id))
         if stretch is not None and stretch.titled_by_user:
             return segment
         named = await self._name(segment.session_id, segment.first_turn, segment.last_turn)
-        return replace(segment, title=named.title)
+        return replace(
+            segment, title=named.title, summary=segment.summary or ("" if segment.is_open else named.summary)
+        )
 
     async def _name(self, session_id: SessionId, first: TurnId, last: TurnId) -> Named:
         texts, language = await self._ground.database.read(

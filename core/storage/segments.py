@@ -139,18 +139,25 @@ def shrink(c: Connection, segment_id: SegmentId) -> None:
     )
 
 
-def close(
-    c: Connection, segment_id: SegmentId, *, closed_by: BoundaryReason, title: str, summary: str, now: float
-) -> bool:
-    """Close an open segment; False if it was not open."""
+def close(c: Connection, segment_id: SegmentId, *, closed_by: BoundaryReason, now: float) -> bool:
+    """Close an open segment; False if it was not open. Its work is queued by a trigger."""
     return bool(
         list(
             c.execute(
-                "UPDATE segments SET status = 'closed', closed_by = ?, title = ?, summary = ?,"
-                " summary_source = 'heuristic', updated_at = ? WHERE segment_id = ? AND status = 'open' RETURNING 1",
-                (closed_by, title, summary, now, segment_id),
+                "UPDATE segments SET status = 'closed', closed_by = ?, summary_source = 'heuristic', updated_at = ?"
+                " WHERE segment_id = ? AND status = 'open' RETURNING 1",
+                (closed_by, now, segment_id),
             )
         )
+    )
+
+
+def name(c: Connection, segment_id: SegmentId, *, title: str, summary: str) -> None:
+    """Give a closed segment what it has none of."""
+    c.execute(
+        "UPDATE segments SET title = CASE title WHEN '' THEN ? ELSE title END,"
+        " summary = CASE summary WHEN '' THEN ? ELSE summary END WHERE segment_id = ? AND status <> 'open'",
+        (title, summary, segment_id),
     )
 
 

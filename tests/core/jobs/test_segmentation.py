@@ -46,8 +46,8 @@ def place(tmp_path, *steps, flush=False):
     def end(c):
         segment = segments.get_open(c, CHAT)
         if segment.held is not None:
-            segment = segmentation.split_held(c, segment, "en", now=0.0)
-        segmentation.close(c, segment, "en", closed_by=BoundaryReason.FLUSH, now=0.0)
+            segment = segmentation.split_held(c, segment, now=0.0)
+        segments.close(c, segment.id, closed_by=BoundaryReason.FLUSH, now=0.0)
 
     async def run():
         database = Database(tmp_path / "store.db")

@@ -21,7 +21,7 @@ def append(c, segment, turn, *, at=0.0, ended=None, held=False, centroid=NO_VECT
 
 
 def close(c, segment, **options):
-    values = {"closed_by": BoundaryReason.FLUSH, "title": "Tea", "summary": "Tea was had.", "now": 2.0}
+    values = {"closed_by": BoundaryReason.FLUSH, "now": 2.0}
     return segments.close(c, segment, **(values | options))
 
 
@@ -52,7 +52,9 @@ def test_turns_join_the_open_segment(write, chat):
 def test_a_closed_segment_is_whole(write, chat):
     segment = write(lambda c: begin(c, chat, 1))
     assert write(lambda c: close(c, segment)) is True
-    assert write(lambda c: close(c, segment, title="Again")) is False
+    write(lambda c: segments.name(c, segment, title="Tea", summary="Tea was had."))
+    assert write(lambda c: close(c, segment)) is False
+    write(lambda c: segments.name(c, segment, title="Again", summary="Again."))
     write(lambda c: append(c, segment, 2))
     found = write(lambda c: segments.get(c, segment))
     assert (found.turn_count, found.title, found.summary, found.is_open) == (1, "Tea", "Tea was had.", False)
