@@ -40,14 +40,20 @@ def on_qt_loop(qapp, caplog) -> Callable[..., None]:
     return run
 
 
+@pytest.fixture(autouse=True, scope="package")
+def collect_nothing_unasked() -> Iterator[None]:
+    """Threads that other tests left may collect between two of these, too: not while there are windows."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @pytest.fixture(autouse=True)
 def collect_on_this_thread(qapp: QApplication) -> Iterator[None]:
     """What a test leaves behind goes here and now: a window that is collected on another thread crashes."""
-    gc.disable()
     yield
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     gc.collect()
-    gc.enable()
 
 
 @pytest.fixture
