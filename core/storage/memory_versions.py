@@ -7,7 +7,7 @@ decisions, parked list. Rows of older stores hold the same in columns of JSON.
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -62,12 +62,12 @@ def add(c: Connection, session_id: SessionId, version: Version, *, asked: object
     """Store a version with the operations that were asked for and applied (any JSON values)."""
     packed = {
         "document": version.document,
-        "lines": {section: [asdict(line) for line in lines] for section, lines in version.lines.items()},
+        "lines": {section: [_pack(line) for line in lines] for section, lines in version.lines.items()},
         "asked": asked,
         "applied": applied,
         "notes": version.notes,
-        "decisions": [asdict(decision) for decision in version.decisions],
-        "parked": {section: [asdict(line) for line in lines] for section, lines in version.parked.items()},
+        "decisions": [_pack(decision) for decision in version.decisions],
+        "parked": {section: [_pack(line) for line in lines] for section, lines in version.parked.items()},
     }
     text = json.dumps(packed, ensure_ascii=False, default=str)
     c.execute(
@@ -78,6 +78,11 @@ def add(c: Connection, session_id: SessionId, version: Version, *, asked: object
             zlib.compress(text.encode(), LEVEL),
         ),
     )  # fmt: skip
+
+
+def _pack(record: MemoryLine | ParkedLine | Decision) -> dict[str, object]:
+    """Return a record's fields as they are: they hold plain values, which `asdict` would copy one by one."""
+    return {name: getattr(record, name) for name in record.__slots__}
 
 
 def get(c: Connection, session_id: SessionId, number: int | None = None) -> Version | None:
