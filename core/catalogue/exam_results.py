@@ -14,7 +14,7 @@ from typing import Any
 from core.model import ExamResult
 
 FILE = "exams.json"
-VERSION = 1  # of questions and scoring: results of another one do not count
+VERSION = 2  # of questions and scoring: results of another one do not count
 _BLOCK_BYTES = 1 << 20
 
 
