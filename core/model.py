@@ -384,6 +384,14 @@ class FileEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The conversation of a turn."""
+
+    session_id: SessionId
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFile:
     """A memory file as it is on disk, newest change first."""
 
@@ -394,7 +402,7 @@ class MemoryFile:
     problem: str = ""  # why it cannot be read, in words
     warning: str = ""  # what to know of it, in words: a second name, a writer at work
     entries: tuple[FileEntry, ...] = ()
-    places: Mapping[TurnId, SessionId] = field(default_factory=dict)  # conversations of the changes' turns
+    places: Mapping[TurnId, Place] = field(default_factory=dict)  # conversations of the changes' turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -434,6 +442,7 @@ class GoalProposal:
     turns: tuple[TurnId, ...]
     why: str
     at: float  # s
+    places: Mapping[TurnId, Place] = field(default_factory=dict)  # conversations of the turns that are there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -539,6 +548,7 @@ class Compacted:
 
     step: CommitStep  # DONE, FAILED or STOPPED
     archives: tuple[int, ...] = ()  # those it made or tried again
+    messages: int = 0  # in these archives
     version: int = 0  # the newest of Working Memory
     error: str = ""  # for the user
 

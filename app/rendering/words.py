@@ -112,11 +112,6 @@ def evidence(turns: Sequence[TurnId]) -> str:
     return f"turn {', '.join(str(turn) for turn in turns)}" if turns else ""
 
 
-def cause_and_evidence(cause: str, turns: Sequence[TurnId]) -> str:
-    """`You said something that lasts · turn 24`."""
-    return " · ".join(part for part in (cause.strip().rstrip("."), evidence(turns)) if part)
-
-
 def drift(similarities: Sequence[float]) -> str:
     """What the curve of a segment says, for those who cannot see it."""
     return f"Closeness to the topic, lowest {min(similarities):.2f} of {count(len(similarities), 'message')}"

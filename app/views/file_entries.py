@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QSizePolicy, 
 from app.rendering.display import one_line
 from app.theme import Look
 from app.views.base import make_button, make_label
+from app.views.file_changes import find_known, make_jumps
 from core.model import FileEntry, GoalKind, GoalProposal
 
 MAX_SHOWN = 200  # rows; a file within its size limit has fewer
@@ -170,6 +171,7 @@ class ProposalCard(QFrame):
 
     taken = Signal(int)
     dismissed = Signal(int)
+    turn_requested = Signal(str, int)
 
     def __init__(self, look: Look, proposal: GoalProposal) -> None:
         super().__init__()
@@ -179,7 +181,9 @@ class ProposalCard(QFrame):
         column.setContentsMargins(px(13), px(10), px(13), px(10))
         column.setSpacing(px(4))
         column.addWidget(make_label(word_proposal(proposal), "body", wrap=True))
-        column.addWidget(make_label(f"{proposal.why} · turn {', '.join(map(str, proposal.turns))}", "muted", wrap=True))
+        column.addWidget(make_label(proposal.why, "muted", wrap=True))
+        if known := find_known(proposal.turns, proposal.places):
+            column.addLayout(make_jumps(look, known, self.turn_requested.emit))
         row = QHBoxLayout()
         row.addWidget(make_button("Do it", "small", lambda: self.taken.emit(proposal.id)))
         row.addWidget(make_button("No", "small", lambda: self.dismissed.emit(proposal.id), name="Do not do it"))
@@ -192,6 +196,7 @@ class Proposals(QWidget):
 
     taken = Signal(int)
     dismissed = Signal(int)
+    turn_requested = Signal(str, int)
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -219,6 +224,7 @@ class Proposals(QWidget):
             card = ProposalCard(self._look, proposal)
             card.taken.connect(self.taken)
             card.dismissed.connect(self.dismissed)
+            card.turn_requested.connect(self.turn_requested)
             self._column.addWidget(card)
 
 

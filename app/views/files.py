@@ -1,24 +1,20 @@
 """The Files tab: a memory file as it is on disk, and its changes as differences that can be undone."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QFileSystemWatcher, QTimer, QUrl, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.rendering.display import one_line
-from app.rendering.words import ago, cause_and_evidence, count
+from app.rendering.words import count
 from app.theme import Look
 from app.views.base import ElidedLabel, Scroll, make_button, make_label
-from app.views.blocks import BlocksView
-from app.views.diff import DiffView
+from app.views.file_body import FileBody
+from app.views.file_changes import ChangeCard, find_known
 from app.views.file_entries import EntryList, Proposals
-from core.model import FileChange, GoalProposal, MemoryFile, SessionId, TurnId
+from core.model import FileChange, GoalProposal, MemoryFile, Place, TurnId
 
 PAGE_CHANGES = 10
-MAX_JUMPS = 4
 PATIENCE_MS = 400  # a save that takes longer is said
 WAITING = "Waiting for another program that is writing to these files…"
 GOALS_FILE = "MEMORY_GOALS.md"
@@ -28,111 +24,6 @@ _EMPTY = {
     "SKILL.md": "Nothing is written here yet. Ways of working that proved themselves go into this file.",
     "MEMORY_GOALS.md": "Nothing is written here yet. Long-running goals go into this file.",
 }
-
-
-class ChangeCard(QFrame):
-    """One recorded change: who, when, why, the difference, and taking it back."""
-
-    undo_requested = Signal(int)
-    turn_requested = Signal(str, int)
-
-    def __init__(
-        self, look: Look, change: FileChange, now: float, places: Mapping[TurnId, SessionId] | None = None
-    ) -> None:
-        super().__init__()
-        self.setProperty("kind", "card")
-        self.change = change
-        who = self._who = make_label("", "heading")
-        self.set_now(now)
-        known = {turn: places[turn] for turn in change.turns if turn in places} if places else {}
-        why = cause_and_evidence(one_line(change.cause), () if known else change.turns)
-        cause = make_label(why, "muted", wrap=True)
-        cause.setVisible(bool(why))
-        diff = DiffView(look)
-        diff.show_difference(change.before, change.after)
-        px = look.px
-        column = QVBoxLayout(self)
-        column.setContentsMargins(px(13), px(10), px(13), px(10))
-        column.setSpacing(px(4))
-        head = QHBoxLayout()
-        head.addWidget(who, 1)
-        if change.undone:
-            head.addWidget(make_label("↺ taken back", "warning"))
-        elif change.undoes is None:
-            head.addWidget(
-                make_button("Undo this change", "link", self._on_undo, tip="Take back these lines; later changes stay")
-            )
-        column.addLayout(head)
-        column.addWidget(cause)
-        if known:
-            column.addLayout(self._make_jumps(look, known))
-        column.addWidget(diff)
-
-    def _make_jumps(self, look: Look, known: Mapping[TurnId, SessionId]) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(look.px(8))
-        for turn, session in list(known.items())[:MAX_JUMPS]:
-            jump = partial(self.turn_requested.emit, session, turn)
-            row.addWidget(make_button(f"turn {turn}", "jump", jump, tip="Go to where it was said"))
-        if len(known) > MAX_JUMPS:
-            row.addWidget(make_label(f"and {len(known) - MAX_JUMPS:,} more", "small"))
-        row.addStretch(1)
-        return row
-
-    def set_now(self, now: float) -> None:
-        """Time has passed: say how long ago it was."""
-        self._who.setText(f"{self.change.actor} · {ago(self.change.at, now)}")
-
-    def _on_undo(self) -> None:
-        self.undo_requested.emit(self.change.id)
-
-
-class FileBody(QFrame):
-    """The file's Markdown in a card as tall as it is."""
-
-    link_activated = Signal(QUrl)
-    copy_requested = Signal(str)
-
-    def __init__(self, look: Look) -> None:
-        super().__init__()
-        self.setProperty("kind", "card")
-        self._look = look
-        self.blocks = BlocksView(look, self, size=13)
-        self.blocks.link_activated.connect(self.link_activated)
-        self.blocks.copy_requested.connect(self.copy_requested)
-        self._more = make_button("Show more", "link", self._on_more)
-        self._more.setParent(self)
-        self._more.hide()
-
-    def set_text(self, text: str) -> None:
-        """Show a file."""
-        self.blocks.set_text(text)
-        self._place()
-
-    def restyle(self) -> None:
-        """Take the present theme and zoom."""
-        self.blocks.restyle()
-        self._place()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        self._place()
-
-    def _on_more(self) -> None:
-        self.blocks.show_more()
-        self._place()
-
-    def _place(self) -> None:
-        px = self._look.px
-        width = max(80, self.width() - 2 * px(13))
-        height = self.blocks.height_for(width)
-        self.blocks.setGeometry(px(13), px(10), width, height)
-        bottom = px(10) + height
-        self._more.setVisible(self.blocks.rest_chars > 0)
-        if self.blocks.rest_chars:
-            size = self._more.sizeHint()
-            self._more.setGeometry(px(13), bottom, size.width(), size.height())
-            bottom += size.height()
-        self.setFixedHeight(bottom + px(10))
 
 
 class FilesTab(QWidget):
@@ -186,6 +77,7 @@ class FilesTab(QWidget):
         self.proposals = Proposals(look)
         self.proposals.taken.connect(self.goal_taken)
         self.proposals.dismissed.connect(self.goal_dismissed)
+        self.proposals.turn_requested.connect(self.turn_requested)
         self._problem = make_label("", "error", wrap=True)
         self._message = make_label("", "error", wrap=True)
         self._empty = make_label("", "lead", wrap=True)
@@ -351,9 +243,10 @@ class FilesTab(QWidget):
         self._more.setVisible(len(changes) > len(shown))
         bar = self.area.verticalScrollBar()
         at = bar.value()
-        old = {card.change: card for card in self._cards}
+        old = {card.shown: card for card in self._cards}
         places = file.places if file else {}
-        self._cards = [old.pop(change) if change in old else self._make_card(change, places) for change in shown]
+        wanted = [(change, find_known(change.turns, places)) for change in shown]
+        self._cards = [old.pop(each) if each in old else self._make_card(each[0], places) for each in wanted]
         for gone in old.values():
             if gone.isAncestorOf(self.focusWidget() or self):
                 self.area.setFocus()  # the button that was pressed goes with its card
@@ -367,7 +260,7 @@ class FilesTab(QWidget):
         self.area.fit()
         bar.setValue(at)
 
-    def _make_card(self, change: FileChange, places: Mapping[TurnId, SessionId]) -> ChangeCard:
+    def _make_card(self, change: FileChange, places: Mapping[TurnId, Place]) -> ChangeCard:
         card = ChangeCard(self._look, change, self._now, places)
         card.turn_requested.connect(self.turn_requested)
         card.undo_requested.connect(self.undo_requested)

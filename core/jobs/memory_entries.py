@@ -20,7 +20,7 @@ from core.memory_files.entries import read_entries
 from core.memory_files.history import KEPT_CHANGES, NewChange
 from core.memory_files.wording import describe_links
 from core.memory_files.writer import FILES, Cause, MemoryFileWriter, WriteResult
-from core.model import FileChange, FileEntry, MemoryFile, SessionId, TurnId
+from core.model import FileChange, FileEntry, MemoryFile, Place, TurnId
 from core.profile.forgetting import hide_forgotten
 from core.redaction import redact
 from core.storage import file_changes, tombstones
@@ -70,7 +70,7 @@ class StoredHistory:
     def record(self, change: NewChange) -> FileChange:
         return self._ask(lambda c: file_changes.add(c, WORKSPACE, change))
 
-    def find_places(self, turns: Sequence[TurnId]) -> dict[TurnId, SessionId]:
+    def find_places(self, turns: Sequence[TurnId]) -> dict[TurnId, Place]:
         """Return the conversations that turns belong to."""
         return self._ask(lambda c: file_changes.find_places(c, turns))
 

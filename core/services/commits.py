@@ -125,6 +125,7 @@ def _sum_up(c: Connection, session_id: SessionId, numbers: tuple[int, ...], stop
     return Compacted(
         step=step,
         archives=numbers,
+        messages=sum(archives.count_messages(c, archive) for archive in made),
         version=memory_versions.get_newest_number(c, session_id),
         error=error,
     )

@@ -1,5 +1,7 @@
 """Long-term goals: the list, what was proposed about it, and looking for goals on demand."""
 
+from collections.abc import Mapping
+
 from core.changes import Changes
 from core.errors import NotFoundError
 from core.jobs.finalise import GOALS
@@ -8,12 +10,12 @@ from core.jobs.memory_entries import WORKSPACE
 from core.memory_files.goals import GoalOp, GoalOutcome, edit_goals
 from core.memory_files.history import OWN_ACTOR
 from core.memory_files.writer import Cause, MemoryFileWriter
-from core.model import GoalKind, GoalProposal, GoalsState, LongTermGoal
+from core.model import GoalKind, GoalProposal, GoalsState, LongTermGoal, Place, TurnId
 from core.profile.forgetting import hide_forgotten
 from core.redaction import redact
 from core.services.ground import Ground
+from core.storage import file_changes, recaps, tombstones
 from core.storage import goals as stored
-from core.storage import recaps, tombstones
 from core.storage.database import Connection
 from core.storage.goals import ProposalRow
 
@@ -34,12 +36,14 @@ class GoalsService:
         )
         texts = {goal.id: goal.text for goal in held.goals}
         open_rows = [row for row in rows if not forgotten or hide_forgotten(row.text, forgotten) == row.text]
+        turns = [turn for row in open_rows for turn in row.turns]
+        places = await self._ground.database.read(lambda c: file_changes.find_places(c, turns))
         return GoalsState(
             goals=tuple(
                 LongTermGoal(id=goal.id, text=goal.text, by_user=goal.id not in held.ours) for goal in held.goals
             ),
             proposals=tuple(
-                _show(row, texts.get(row.goal, "")) for row in open_rows if not row.goal or row.goal in texts
+                _show(row, texts.get(row.goal, ""), places) for row in open_rows if not row.goal or row.goal in texts
             ),
         )
 
@@ -102,7 +106,7 @@ class GoalsService:
 _DONE = (GoalOutcome.ADDED, GoalOutcome.EDITED, GoalOutcome.DELETED)
 
 
-def _show(row: ProposalRow, now: str) -> GoalProposal:
+def _show(row: ProposalRow, now: str, places: Mapping[TurnId, Place]) -> GoalProposal:
     return GoalProposal(
         id=row.id,
         kind=GoalKind(row.kind),
@@ -112,4 +116,5 @@ def _show(row: ProposalRow, now: str) -> GoalProposal:
         turns=row.turns,
         why=row.why,
         at=row.at,
+        places={turn: places[turn] for turn in row.turns if turn in places},
     )

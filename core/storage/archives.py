@@ -244,6 +244,15 @@ def load_messages(c: Connection, archive: Archive) -> tuple[Message, ...]:
     return load_by_id(c, [MessageId(message_id) for (message_id,) in rows])
 
 
+def count_messages(c: Connection, archive: Archive) -> int:
+    """Return how many messages left the window with an archive; copied questions are still in it."""
+    rows = c.execute(
+        "SELECT count(*) FROM messages WHERE session_id = ? AND turn BETWEEN ? AND ? AND archive = ?",
+        (archive.session_id, archive.first_turn, archive.last_turn, archive.number),
+    )
+    return next(int(number) for (number,) in rows)
+
+
 def load_remembered(c: Connection, archive: Archive) -> frozenset[TurnId]:
     """Return the turns of an archive that memory may know: those of temporary chats and forgotten ones are not."""
     rows = c.execute(

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Protocol
 
-from core.model import FileChange, SessionId, TurnId
+from core.model import FileChange, Place, SessionId, TurnId
 from core.storage.database import Connection, Row
 
 _COLUMNS = """id, file, at, actor, cause, turns_json, before, after, undoes,
@@ -61,14 +61,14 @@ def load_newest(c: Connection, workspace: str, file: str, *, limit: int) -> tupl
     return tuple(_read(row) for row in rows)
 
 
-def find_places(c: Connection, turns: Iterable[TurnId]) -> dict[TurnId, SessionId]:
+def find_places(c: Connection, turns: Iterable[TurnId]) -> dict[TurnId, Place]:
     """Return the conversations that turns belong to; turns that are gone, or hidden with theirs, are left out."""
     rows = c.execute(
-        "SELECT t.turn, t.session_id FROM turns t JOIN conversations v ON v.session_id = t.session_id"
+        "SELECT t.turn, t.session_id, v.title FROM turns t JOIN conversations v ON v.session_id = t.session_id"
         " WHERE v.deleted_at IS NULL AND t.turn IN (SELECT value FROM json_each(?))",
         (json.dumps(sorted(set(turns))),),
     )
-    return {TurnId(turn): SessionId(session_id) for turn, session_id in rows}
+    return {TurnId(turn): Place(session_id=SessionId(session_id), title=title) for turn, session_id, title in rows}
 
 
 def _read(row: Row) -> FileChange:

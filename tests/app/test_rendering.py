@@ -12,7 +12,6 @@ from app.rendering.display import clean, cut_page, one_line
 from app.rendering.words import (
     ago,
     boundary,
-    cause_and_evidence,
     clock_time,
     duration,
     group_of,
@@ -173,10 +172,3 @@ def test_a_span_names_the_day_once_and_one_minute_once(end, text):
 def test_a_span_on_another_day_names_it_once():
     start = datetime(2026, 3, 6, 12, 0).timestamp()
     assert span(start, start + 600, start + 20 * 86_400) == "6 Mar, 12:00 to 12:10"
-
-
-def test_a_cause_and_its_turns_read_as_one_line():
-    assert cause_and_evidence("You said something that lasts.", (TurnId(254),)) == (
-        "You said something that lasts · turn 254"
-    )
-    assert cause_and_evidence("", ()) == ""

@@ -16,7 +16,7 @@ from app.theme import Look, ThemeMode
 from app.windows.main_window import MainWindow
 from core.memory_files.entries import read_entries
 from core.memory_files.history import OUTSIDE_ACTOR, OUTSIDE_CAUSE
-from core.model import FileChange, GoalKind, GoalProposal, GoalsState, MemoryFile, SessionId, TurnId
+from core.model import FileChange, GoalKind, GoalProposal, GoalsState, MemoryFile, Place, SessionId, TurnId
 from tests.app.scripted import ScriptedEngine
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +45,7 @@ def fill(engine: ScriptedEngine, *, chinese: bool = False, warning: str = "") ->
         at=now - 130,
         actor="Keepsake",
         cause="The librarian kept it of a part of a conversation that had ended.",
-        turns=(TurnId(24), TurnId(31)),
+        turns=(TurnId(24), TurnId(27), TurnId(31)),
         before=before,
         after=text,
     )
@@ -59,7 +59,9 @@ def fill(engine: ScriptedEngine, *, chinese: bool = False, warning: str = "") ->
         before=before[:60],
         after=before,
     )
-    places = {TurnId(24): SessionId("pg"), TurnId(31): SessionId("pg")}
+    plan = Place(session_id=session, title="PostgreSQL 16 cutover of the billing service")
+    cake = Place(session_id=SessionId("cake"), title="周日的蛋糕" if chinese else "Lemon cake for Sunday")
+    places = {TurnId(24): plan, TurnId(27): cake, TurnId(31): plan}
     path = "/home/ada/.local/share/Keepsake/workspaces/default"
     engine.files.held = (
         MemoryFile(
@@ -85,6 +87,7 @@ def fill(engine: ScriptedEngine, *, chinese: bool = False, warning: str = "") ->
         turns=(TurnId(24),),
         why="The goal is yours, so it is only proposed.",
         at=now,
+        places={TurnId(24): plan},
     )
     engine.goals.held = GoalsState(goals=(), proposals=(edit,))
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from app.garbage import GarbageCollector
 from app.views import composer as composing
 from app.views.decisions import describe_all
-from app.views.files import ChangeCard
+from app.views.file_changes import ChangeCard
 from app.views.message import outcome
 from core.model import (
     BoundaryReason,

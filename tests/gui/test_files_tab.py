@@ -1,8 +1,11 @@
 """The Files tab in the window: entries reworded and taken out, the whole text, goals that are proposed, waits said."""
 
 import time
+from dataclasses import replace
 
-from core.model import SessionId
+from PySide6.QtWidgets import QLabel, QPushButton
+
+from core.model import Place, SessionId, TurnId
 from tests.gui.gallery_files import fill
 from tests.gui.test_memory_tab import until
 
@@ -107,8 +110,30 @@ def test_a_turn_of_a_change_leads_to_where_it_was_said(stage, on_qt_loop):
             tab = await open_tab(window)
             asked = []
             tab.turn_requested.connect(lambda session, turn: asked.append((session, turn)))
-            tab._cards[0].turn_requested.emit("pg", 24)
-            assert asked == [(SessionId("pg"), 24)]
+            links = [button for button in tab._cards[0].findChildren(QPushButton) if "said" in button.toolTip()]
+            assert [link.text() for link in links] == [
+                "in “PostgreSQL 16 cutover of th…”",
+                "again",
+                "in “Lemon cake for Sunday”",
+            ]
+            assert links[2].toolTip() == "Go to where it was said"
+            for link in links:
+                link.click()
+            assert asked == [("pg", 24), ("pg", 31), ("cake", 27)]
+
+
+def test_a_change_of_a_conversation_that_is_gone_or_untitled_shows_no_number(stage, on_qt_loop):
+    async def check():
+        begin(stage)
+        file, *others = stage.engine.files.held
+        place = Place(session_id=SessionId("pg"))
+        stage.engine.files.held = (replace(file, places={TurnId(24): place}), *others)
+        async with stage.playing() as window:
+            tab = await open_tab(window)
+            shown = [*tab._cards[0].findChildren(QPushButton), *tab._cards[0].findChildren(QLabel)]
+            texts = [widget.text() for widget in shown]
+            assert "in an untitled conversation" in texts
+            assert not [text for text in texts if "turn" in text or "24" in text or "31" in text]
 
     on_qt_loop(check())
 

@@ -91,12 +91,13 @@ def test_compact_archives_everything_and_is_done_when_it_returns(tmp_path):
             steps = []
             result = await commits.compact(CHAT, progress=steps.append, stop=asyncio.Event())
             assert (result.step, result.archives, result.version, result.error) == (CommitStep.DONE, (1,), 1, "")
+            assert result.messages == 24
             assert steps[0] is CommitStep.ARCHIVING
             assert steps[-1] is CommitStep.DONE
             assert await look(database) == (FACTS, 0, 0)
             assert names(sessions, 1) == FILES
             again = await commits.compact(CHAT, progress=steps.append, stop=asyncio.Event())
-            assert (again.step, again.archives, again.version) == (CommitStep.DONE, (), 1)
+            assert (again.step, again.archives, again.messages, again.version) == (CommitStep.DONE, (), 0, 1)
 
     asyncio.run(run())
 
