@@ -2,28 +2,25 @@
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSettings, QTimer, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
+from app.pages import Pages
 from app.presenters.activity import ActivityPresenter
 from app.presenters.asking import AskingPresenter
 from app.presenters.chat import ChatPresenter
+from app.presenters.compact import CompactPresenter
 from app.presenters.conversations import ConversationsPresenter
 from app.presenters.files import FilesPresenter
 from app.presenters.memory import MemoryPresenter
-from app.presenters.models import ModelsPresenter
 from app.presenters.profile import ProfilePresenter
 from app.presenters.prompt import PromptPresenter
 from app.presenters.segments import SegmentsPresenter
-from app.presenters.servers import ServersPresenter
-from app.presenters.settings import SettingsPresenter
 from app.presenters.status import StatusPresenter
 from app.presenters.tree import TreePresenter
 from app.rendering.display import one_line
-from app.theme import ThemeMode
 from app.windows.asking import AskingPane
 from app.windows.dropping import FileDrop, is_model_file
 from app.windows.main_window import MainWindow
@@ -31,8 +28,6 @@ from core.changes import Changes
 from core.model import Conversation, ModelStatus, Role, SessionId, TurnId
 
 if TYPE_CHECKING:
-    from app.windows.models import ModelsWindow
-    from app.windows.settings import SettingsSheet
     from core.engine import Engine
 
 TICK_MS = 30_000  # "2 min ago" grows old
@@ -91,6 +86,7 @@ class Desk(QObject):
         self.memory = MemoryPresenter(
             engine.memory, window.memory, report=report, offer_undo=self._offer_undo_of_memory, clock=time.time
         )
+        self.compact = CompactPresenter(engine.commits, window.memory.commits, report=report, clock=time.time)
         self.segments = SegmentsPresenter(
             engine.segments, window.segments, report=report, offer_undo=self._offer_undo_of_segments, clock=time.time
         )
@@ -109,11 +105,7 @@ class Desk(QObject):
         self.status = StatusPresenter(engine, StatusPane(window))
         self.asking_pane = AskingPane(window, window.chat, window.look)
         self.asking = AskingPresenter(engine, self.asking_pane, report=report)
-        self.models: ModelsPresenter | None = None  # made with its window when that is first opened
-        self.servers: ServersPresenter | None = None
-        self.models_window: ModelsWindow | None = None
-        self.settings: SettingsPresenter | None = None  # made with its sheet when that is first opened
-        self.settings_sheet: SettingsSheet | None = None
+        self.pages = Pages(engine, window)
         self._toast_undo: Callable[[], None] = self.list.undo_delete  # what the toast on screen takes back
         self._unsubscribe = engine.subscribe(self._on_changes)
         self._tick = QTimer(self, interval=TICK_MS)
@@ -137,18 +129,11 @@ class Desk(QObject):
         if self.list.selected is not None:
             self._state.setValue("conversation", self.list.selected)
             self._state.sync()
-        if self.models is not None and self.models_window is not None:
-            self.models_window.close()
-            await self.models.aclose()
-        if self.servers is not None:
-            await self.servers.aclose()
+        await self.pages.aclose()
         self.asking_pane.close_asking()
         await self.asking.aclose()
-        if self.settings is not None and self.settings_sheet is not None:
-            self.settings_sheet.close()
-            await self.settings.aclose()
         tabs = (self.activity, self.prompt, self.profile, self.files, self.tree, self.segments, self.memory)
-        for presenter in (*tabs, self.chat, self.list):
+        for presenter in (self.compact, *tabs, self.chat, self.list):
             await presenter.aclose()
 
     def _join(self) -> None:
@@ -177,7 +162,7 @@ class Desk(QObject):
         self._join_memory()
         self._join_segments()
         for signal in (chat.models_requested, menus.models_requested):
-            signal.connect(self.open_models)
+            signal.connect(self.pages.open_models)
         for signal in (chat.answers_requested, menus.answers_requested):
             signal.connect(self.asking_pane.open_up)
         self.asking_pane.opened.connect(self.asking.reload)
@@ -185,7 +170,7 @@ class Desk(QObject):
         self.asking_pane.reset_requested.connect(self.asking.reset)
         self.asking_pane.preset_chosen.connect(self.asking.choose_preset)
         self._drop = FileDrop(self, window, chat.composer.entry.viewport(), takes=is_model_file)
-        self._drop.dropped.connect(self._import_models)
+        self._drop.dropped.connect(self.pages.import_models)
         self._join_files()
         window.profile.turn_requested.connect(self._jump_to)
         window.profile.confirm_requested.connect(self.profile.confirm)
@@ -200,27 +185,11 @@ class Desk(QObject):
         window.prompt.instructions_saved.connect(self.prompt.set_instructions)
         window.prompt.turn_requested.connect(self._jump_to)
         window.prompt.copy_requested.connect(self._copy)
-        menus.settings_requested.connect(self.open_settings)
+        menus.settings_requested.connect(self.pages.open_settings)
         window.activity.retry_requested.connect(self.activity.retry)
         window.activity.retry_all_requested.connect(self.activity.retry_all)
         window.inspector.tab_changed.connect(self._on_tab)
         self._on_tab(window.inspector.current())
-
-    @Slot()
-    def open_settings(self) -> None:
-        """Open the Settings sheet, or bring it to the front."""
-        if self.settings is None or self.settings_sheet is None:
-            from app.windows.settings import SettingsSheet  # not at the start: few need it every day
-
-            sheet = self.settings_sheet = SettingsSheet(self._window, self._window.look)
-            self.settings = SettingsPresenter(self.engine.settings, sheet, report=self._window.toast.show_text)
-            sheet.changed.connect(self.settings.set)
-            sheet.theme_chosen.connect(lambda mode: self._window.set_theme(ThemeMode(mode)))
-            sheet.zoom_wanted.connect(lambda step: self._window.zoom(step or None))
-        self.settings.start()
-        self.settings_sheet.show()
-        self.settings_sheet.raise_()
-        self.settings_sheet.activateWindow()
 
     def _join_files(self) -> None:
         tab = self._window.files
@@ -248,41 +217,9 @@ class Desk(QObject):
         tab.tree.branch_opened.connect(self.tree.open)
         tab.tree.turn_requested.connect(self._jump_to)
 
-    @Slot()
-    def open_models(self) -> ModelsPresenter:
-        """Open the Models page, or bring it to the front."""
-        if self.models is None or self.models_window is None:
-            from app.windows.models import ModelsWindow  # not at the start: few need it every day
-
-            window = self.models_window = ModelsWindow(self._window, self._window.look)
-            page = window.page
-            self.models = ModelsPresenter(
-                self.engine.models,
-                page,
-                report=self._window.toast.show_text,
-                served=lambda: self.engine.servers.served,
-            )
-            self.servers = ServersPresenter(self.engine.servers, page.server, report=self._window.toast.show_text)
-            page.server.look_requested.connect(self.servers.look)
-            page.server.allowed.connect(self.servers.allow)
-            page.server.use_requested.connect(self.servers.use)
-            page.server.stop_requested.connect(self.servers.stop_using)
-            self.servers.start()
-            window.shown.connect(self.models.set_visible)
-            window.files_given.connect(self.models.import_paths)
-            page.acted.connect(self.models.act)
-            page.import_way_chosen.connect(self.models.import_as)
-            page.undo_requested.connect(self.models.undo)
-        self.models_window.open_up()
-        return self.models
-
     def _show_place(self) -> None:
         served = self.engine.servers.served
         self._window.status_line.show_other_computer(served.allowed_host if served else "")
-
-    @Slot(list)
-    def _import_models(self, paths: list[Path]) -> None:
-        self.open_models().import_paths(paths)
 
     def _join_memory(self) -> None:
         tab = self._window.memory
@@ -297,9 +234,12 @@ class Desk(QObject):
         self._window.chat.remember_message_requested.connect(self.memory.remember)
         self._window.menus.remember_requested.connect(self._remember_last)
         self._window.menus.undo_memory_requested.connect(self.memory.undo)
+        self._window.menus.compact_requested.connect(self._compact)
+        tab.commits.cancel_requested.connect(self.compact.cancel)
+        tab.commits.retry_requested.connect(self.compact.retry)
 
     def _on_open(self, conversation: Conversation | None) -> None:
-        for pane in (self.chat, self.memory, self.segments, self.prompt, self.asking, self.status):
+        for pane in (self.chat, self.memory, self.compact, self.segments, self.prompt, self.asking, self.status):
             pane.show(conversation)
         self._window.setWindowTitle(
             f"{one_line(conversation.title, 80)} · Keepsake" if conversation and conversation.title else "Keepsake"
@@ -308,14 +248,12 @@ class Desk(QObject):
     def _on_changes(self, changes: Changes) -> None:
         self.asking.on_changes(changes)
         self._show_place()
-        if self.models is not None:
-            self.models.on_changes(changes)
-        if self.servers is not None:
-            self.servers.on_changes(changes)
+        self.pages.on_changes(changes)
         for pane in (
             self.list,
             self.chat,
             self.memory,
+            self.compact,
             self.segments,
             self.tree,
             self.files,
@@ -325,12 +263,11 @@ class Desk(QObject):
             self.status,
         ):
             pane.on_changes(changes)
-        if self.settings is not None:
-            self.settings.on_changes(changes)
 
     @Slot(str)
     def _on_tab(self, name: str) -> None:
         self.memory.set_visible(name == "Memory")
+        self.compact.set_visible(name == "Memory")
         self.segments.set_visible(name == "Segments")
         self.tree.set_visible(name == "Segments" and self._window.segments.shows_tree)
         self.files.set_visible(name == "Files")
@@ -369,6 +306,11 @@ class Desk(QObject):
     @Slot()
     def _undo_from_toast(self) -> None:
         self._toast_undo()
+
+    @Slot()
+    def _compact(self) -> None:
+        self._window.show_tab("Memory")  # where its progress stands
+        self.compact.compact()
 
     @Slot()
     def _remember_last(self) -> None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
 
 from app.rendering.display import one_line
 from app.rendering.words import ago
@@ -14,7 +15,7 @@ from app.views.diff import DiffView
 from core.model import FileChange, Place, TurnId
 
 MAX_JUMPS = 4
-TITLE_CHARS = 28  # of a conversation: two links stand in one line of the pane
+TITLE_CHARS = 32  # of a conversation, so that its links stand in one line of the pane
 GO = "Go to where it was said"
 
 Known = tuple[tuple[TurnId, Place], ...]
@@ -27,24 +28,27 @@ def find_known(turns: Sequence[TurnId], places: Mapping[TurnId, Place]) -> Known
     return tuple(sorted(known.items(), key=lambda each: order.index(each[1].session_id)))
 
 
-def make_jumps(look: Look, known: Known, go: Callable[[str, int], object]) -> QHBoxLayout:
-    """Make a row of links: a conversation by its title, further places in it as "again"."""
-    row = QHBoxLayout()
-    row.setSpacing(look.px(8))
-    before = None
-    for turn, place in known[:MAX_JUMPS]:
-        named = f"in “{one_line(place.title, TITLE_CHARS)}”" if place.title.strip() else "in an untitled conversation"
-        again = place.session_id == before
-        before = place.session_id
-        tip = f"{GO}: “{one_line(place.title, 120)}”" if len(place.title) > TITLE_CHARS else GO
-        link = partial(go, place.session_id, turn)
-        row.addWidget(
-            make_button("again" if again else named.replace("&", "&&"), "jump", link, name=f"{GO}, {named}", tip=tip)
-        )
+def make_jumps(look: Look, known: Known, go: Callable[[str, int], object]) -> QVBoxLayout:
+    """Make links, a line for a conversation: its title, further places in it as "again"."""
+    column = QVBoxLayout()
+    column.setSpacing(look.px(2))
+    for _, group in groupby(known[:MAX_JUMPS], key=lambda each: each[1].session_id):
+        row = QHBoxLayout()
+        row.setSpacing(look.px(10))
+        for number, (turn, place) in enumerate(group):
+            row.addWidget(_make_jump(turn, place, go, again=number > 0))
+        row.addStretch(1)
+        column.addLayout(row)
     if len(known) > MAX_JUMPS:
-        row.addWidget(make_label(f"and {len(known) - MAX_JUMPS:,} more", "small"))
-    row.addStretch(1)
-    return row
+        column.addWidget(make_label(f"and {len(known) - MAX_JUMPS:,} more", "small"))
+    return column
+
+
+def _make_jump(turn: TurnId, place: Place, go: Callable[[str, int], object], *, again: bool) -> QPushButton:
+    named = f"in “{one_line(place.title, TITLE_CHARS)}”" if place.title.strip() else "in an untitled conversation"
+    tip = f"{GO}: “{one_line(place.title, 120)}”" if len(place.title) > TITLE_CHARS else GO
+    text = "again" if again else named.replace("&", "&&")
+    return make_button(text, "jump", partial(go, place.session_id, turn), name=f"{GO}, {named}", tip=tip)
 
 
 class ChangeCard(QFrame):

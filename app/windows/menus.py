@@ -35,6 +35,7 @@ class Menus(QObject):
     stop_requested = Signal()
     copy_reply_requested = Signal()
     update_memory_requested = Signal()
+    compact_requested = Signal()
     remember_requested = Signal()
     undo_memory_requested = Signal()
     open_folder_requested = Signal()
@@ -79,6 +80,7 @@ class Menus(QObject):
         self._add(menu, "Remember my last message", self.remember_requested.emit, "Ctrl+Shift+M")
         self._add(menu, "Undo my last change of memory", self.undo_memory_requested.emit, "Ctrl+Alt+U")
         self._add(menu, "Update memory now", self.update_memory_requested.emit, "Ctrl+Shift+U")
+        self._add(menu, "Compact this conversation…", self.compact_requested.emit)
 
     def _build_view(self, window: "MainWindow") -> None:
         menu = window.menuBar().addMenu("&View")

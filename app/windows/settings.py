@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QHBoxLayout,
+    QPushButton,
     QSpinBox,
     QVBoxLayout,
     QWidget,
@@ -116,6 +117,7 @@ class SettingsSheet(QDialog):
 
     changed = Signal(str, str)  # key, value as text
     theme_chosen = Signal(str)
+    models_requested = Signal()
     zoom_wanted = Signal(int)  # a step in percent; 0: back to 100 %
 
     def __init__(self, parent: QWidget, look: Look) -> None:
@@ -124,6 +126,7 @@ class SettingsSheet(QDialog):
         self.setWindowTitle("Settings")
         self.setModal(False)
         self._rows: dict[str, SettingRow] = {}
+        self.models_button: QPushButton | None = None  # one a zoom
         self._guard = WheelGuard(self)
         self._error = make_label("", "error", wrap=True)
         self._error.hide()
@@ -161,7 +164,8 @@ class SettingsSheet(QDialog):
         body.setAccessibleName("Settings")
         self._rows = {}
         for heading, words in (("Memory", MEMORY), ("Models", MODELS)):
-            body.column.addWidget(self._make_card(heading, [self._make_row(each) for each in words]))
+            rows: list[QWidget] = [self._make_row(each) for each in words]
+            body.column.addWidget(self._make_card(heading, [self._make_models(), *rows] if words is MODELS else rows))
         body.column.addWidget(self._make_card("Appearance", [self._make_themes(), self._make_zoom()]))
         return body
 
@@ -181,6 +185,11 @@ class SettingsSheet(QDialog):
         row = self._rows[words.key] = SettingRow(self._look, words, self._guard)
         row.changed.connect(self.changed)
         return row
+
+    def _make_models(self) -> QWidget:
+        tip = "Which model answers and which keeps memory; add, examine and remove models"
+        self.models_button = make_button("Models…", "small", self.models_requested.emit, tip=tip)
+        return self._make_line("Which models are used", [self.models_button])
 
     def _make_themes(self) -> QWidget:
         group = QButtonGroup(self)

@@ -39,6 +39,7 @@ from core.model import (
     WorkingMemory,
 )
 from tests.app.scripted_activity import ScriptedActivity, ScriptedSettings
+from tests.app.scripted_commits import ScriptedCommits
 from tests.app.scripted_models import ScriptedModels, ScriptedServers
 
 
@@ -328,6 +329,7 @@ class ScriptedEngine:
         self.settings = ScriptedSettings()
         self.prompts = ScriptedPrompts(self)
         self.memory = ScriptedMemory(self)
+        self.commits = ScriptedCommits(self.maybe_fail)
         self.models = ScriptedModels(self.maybe_fail, self.publish)
         self.servers = ScriptedServers(self.maybe_fail)
         self.drafts: dict[SessionId, str] = {}

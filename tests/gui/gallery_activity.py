@@ -96,9 +96,9 @@ async def take(app: QApplication, folder: Path, states: list[str]) -> None:
         if "settings" in state:
             if "fixed" in state:
                 engine.settings.environment = {"KEEPSAKE_LEARNING_RECAP_ENABLED": "no"}
-            desk.open_settings()
+            desk.pages.open_settings()
             await asyncio.sleep(0.3)
-            sheet = desk.settings_sheet
+            sheet = desk.pages.settings_sheet
             assert sheet is not None
             if "end" in state:
                 sheet._body.verticalScrollBar().setValue(10_000)  # type: ignore[union-attr]

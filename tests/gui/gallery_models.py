@@ -114,9 +114,9 @@ async def prepare_asking(state: str, engine: ScriptedEngine, desk: Desk) -> QWid
 
 
 async def prepare(state: str, engine: ScriptedEngine, desk: Desk) -> None:
-    presenter = desk.open_models()
-    assert desk.models_window is not None
-    page = desk.models_window.page
+    presenter = desk.pages.open_models()
+    assert desk.pages.models_window is not None
+    page = desk.pages.models_window.page
     await asyncio.sleep(0.2)
     page.select(f"here:{engine.models.cards[min(1, len(engine.models.cards) - 1)].id}" if engine.models.cards else "")
     if "toobig" in state:
@@ -171,7 +171,7 @@ async def take(app: QApplication, folder: Path, states: list[str]) -> None:
             shown = await prepare_asking(state, engine, desk)
         else:
             await prepare(state, engine, desk)
-            shown = desk.models_window
+            shown = desk.pages.models_window
         await asyncio.sleep(0.3)
         assert shown is not None
         shown.grab().save(str(folder / f"models-{state}.png"))

@@ -78,7 +78,7 @@ def test_what_another_process_did_is_shown_at_once_and_nothing_is_loaded_behind_
 async def open_sheet(stage):
     QTest.keyClick(stage.window, Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
     await stage.settle(0.2)
-    sheet = stage.desk.settings_sheet
+    sheet = stage.desk.pages.settings_sheet
     assert sheet is not None
     return sheet
 

@@ -112,7 +112,7 @@ def test_a_turn_of_a_change_leads_to_where_it_was_said(stage, on_qt_loop):
             tab.turn_requested.connect(lambda session, turn: asked.append((session, turn)))
             links = [button for button in tab._cards[0].findChildren(QPushButton) if "said" in button.toolTip()]
             assert [link.text() for link in links] == [
-                "in “PostgreSQL 16 cutover of th…”",
+                "in “PostgreSQL 16 cutover of the bi…”",
                 "again",
                 "in “Lemon cake for Sunday”",
             ]

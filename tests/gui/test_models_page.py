@@ -21,8 +21,8 @@ OTHER = replace(BUILT_IN, id="other.gguf", name="Other", origin=ModelOrigin.OURS
 
 def window_of(stage: Stage) -> ModelsWindow:
     assert stage.desk is not None
-    assert stage.desk.models_window is not None
-    return stage.desk.models_window
+    assert stage.desk.pages.models_window is not None
+    return stage.desk.pages.models_window
 
 
 async def open_page(stage: Stage) -> ModelsWindow:
@@ -121,7 +121,7 @@ def test_other_files_and_texts_are_left_to_the_composer(stage: Stage, on_qt_loop
             assert not drop(window, "/dl/notes.txt")
             assert drop(window.chat.composer.entry.viewport(), text="words")
             assert "words" in window.chat.composer.text()
-            assert stage.desk.models_window is None
+            assert stage.desk.pages.models_window is None
 
     on_qt_loop(play())
 

@@ -10,6 +10,7 @@ from app.theme import Look
 from app.views.base import make_button, make_label
 from app.views.decisions import DecisionNote
 from app.views.memory.actions import ActionBar
+from app.views.memory.commits import CommitNotice
 from app.views.memory.list import MemoryList
 from app.views.memory.versions import VersionBar
 from core.model import LineState, MemoryDiff, MemoryVersion, Section, WorkingMemory
@@ -38,7 +39,9 @@ class MemoryTab(QWidget):
         self._draft: Draft | None = None
         self.versions = VersionBar(look)
         self.note = DecisionNote(look)
+        self.commits = CommitNotice(look)
         self._note_row = QVBoxLayout()
+        self._note_row.addWidget(self.commits)
         self._note_row.addWidget(self.note)
         self.list = MemoryList(look)
         self.list.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
@@ -218,6 +221,8 @@ class MemoryTab(QWidget):
     def _on_look(self) -> None:
         px = self._look.px
         self._note_row.setContentsMargins(px(12), px(8), px(12), 0)
+        self._note_row.setSpacing(px(8))
+        self.commits.restyle()
         self._footer_row.setContentsMargins(px(14), px(6), px(14), px(8))
         self._footer_row.setSpacing(px(10))
         self.versions.restyle()
