@@ -79,11 +79,15 @@ class Pages(QObject):
                 report=self._window.toast.show_text,
                 served=lambda: self._engine.servers.served,
             )
-            self.servers = ServersPresenter(self._engine.servers, page.server, report=self._window.toast.show_text)
+            self.servers = ServersPresenter(
+                self._engine.servers, self._engine.exams, page.server, report=self._window.toast.show_text
+            )
             page.server.look_requested.connect(self.servers.look)
             page.server.allowed.connect(self.servers.allow)
             page.server.use_requested.connect(self.servers.use)
             page.server.stop_requested.connect(self.servers.stop_using)
+            page.server.exam_requested.connect(self.servers.examine)
+            page.server.stop_exam_requested.connect(self.servers.stop_exam)
             self.servers.start()
             window.shown.connect(self.models.set_visible)
             window.files_given.connect(self.models.import_paths)

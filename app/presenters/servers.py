@@ -1,10 +1,12 @@
 """Another program that answers in the place of the models here: looked at, taken, left."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from app.presenters.tasks import Report, Tasks
 from core.changes import Changes
+from core.model import ExamResult
 from core.model_files import ServedModel
 
 
@@ -15,6 +17,7 @@ class ServersView(Protocol):
     def show_server_models(self, names: Sequence[str], /) -> None: ...
     def show_server_message(self, text: str, /) -> None: ...
     def ask_for_host(self, host: str, /) -> None: ...
+    def show_exam(self, text: str, /, *, running: bool) -> None: ...
 
 
 class ServersEngine(Protocol):
@@ -28,11 +31,22 @@ class ServersEngine(Protocol):
     async def stop_using(self) -> None: ...
 
 
+class ExamsEngine(Protocol):
+    """What the panel needs of `engine.exams`."""
+
+    @property
+    def examines_served(self) -> bool: ...
+    async def load(self) -> ExamResult | None: ...
+    async def take(self, progress: Callable[[str], None] | None = None) -> ExamResult: ...
+
+
 class ServersPresenter:
     """Asks nothing of an address before the user presses Look, nor of another computer before it is allowed."""
 
-    def __init__(self, engine: ServersEngine, view: ServersView, *, report: Report) -> None:
+    def __init__(self, engine: ServersEngine, exams: ExamsEngine, view: ServersView, *, report: Report) -> None:
         self._engine = engine
+        self._exams = exams
+        self._exam: asyncio.Task[None] | None = None  # the exam that runs
         self._view = view
         self._report = report
         self._tasks = Tasks(view.show_server_message)
@@ -47,6 +61,8 @@ class ServersPresenter:
         served = self._engine.served
         self._allowed = served.allowed_host if served else self._allowed
         self._view.show_served(served)
+        if self._exam is None:
+            self._tasks.start(self._show_exam())
 
     def on_changes(self, changes: Changes) -> None:
         """Show what is taken, if that may have changed."""
@@ -68,13 +84,44 @@ class ServersPresenter:
         self._allowed = host
         self.look(address)
 
+    def examine(self) -> None:
+        """Let the served model take the memory exam."""
+        if self._exam is None and self._exams.examines_served:
+            self._view.show_server_message("")
+            self._exam = self._tasks.start(self._examine())
+            if self._exam is not None:
+                self._exam.add_done_callback(self._on_exam_end)
+
+    def stop_exam(self) -> None:
+        """Leave the exam that runs; what was found before stays."""
+        if self._exam is not None:
+            self._exam.cancel()
+
     def use(self, address: str, model: str) -> None:
         """Let a server answer."""
+        self.stop_exam()
         self._tasks.start(self._use(address, model))
 
     def stop_using(self) -> None:
         """Let the models here answer again."""
+        self.stop_exam()
         self._tasks.start(self._stop())
+
+    async def _examine(self) -> None:
+        self._view.show_exam("The exam begins…", running=True)
+        await self._exams.take(lambda words: self._view.show_exam(words, running=True))
+
+    def _on_exam_end(self, _task: asyncio.Task[None]) -> None:
+        self._exam = None
+        self._tasks.start(self._show_exam())
+
+    async def _show_exam(self) -> None:
+        if not self._exams.examines_served:
+            self._view.show_exam("", running=False)
+            return
+        result = await self._exams.load()
+        if self._exam is None:
+            self._view.show_exam(f"Memory exam: {result.sentence if result else 'not taken yet'}", running=False)
 
     async def _look(self, address: str) -> None:
         self._view.show_server_message("Asking…")

@@ -96,10 +96,10 @@ def act_words(act: ModelAct, row: ModelRow) -> str:
         case ModelAct.DOWNLOAD:
             return "Go on with the download" if row.mark else "Download"
         case _:
-            return _ACT_WORDS[act]
+            return ACT_WORDS[act]
 
 
-_ACT_WORDS = {
+ACT_WORDS = {
     ModelAct.CHAT: "Use for chat",
     ModelAct.CHAT_DEFAULT: "Use the built-in one for chat",
     ModelAct.MEMORY: "Use for memory",

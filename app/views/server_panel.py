@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QMenu, QVBoxLayout
 
+from app.rendering.model_rows import ACT_TIPS, ACT_WORDS, ModelAct
 from app.theme import Look
 from app.views.base import make_button, make_label, set_property
 from core.model_files import ServedModel
@@ -25,6 +26,8 @@ class ServerPanel(QFrame):
     allowed = Signal(str, str)  # host, address
     use_requested = Signal(str, str)  # address, model
     stop_requested = Signal()
+    exam_requested = Signal()
+    stop_exam_requested = Signal()
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -42,6 +45,9 @@ class ServerPanel(QFrame):
         self.menu: QMenu | None = None
         self.use_button = make_button("Let it answer", "send", self._on_use)
         self.stop_button = make_button("Use the models here again", "small", self.stop_requested.emit)
+        self._exam = make_label("", "muted", wrap=True)
+        self._examining = False
+        self.exam_button = make_button("", "small", self._on_exam)
         self._question = make_label("", "warning", wrap=True)
         self.allow_button = make_button("", "small", self._on_allow)
         self._message = make_label("", "error", wrap=True)
@@ -57,10 +63,16 @@ class ServerPanel(QFrame):
         column.addWidget(self._question)
         column.addWidget(self.allow_button, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._message)
-        column.addWidget(self.stop_button, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._exam)
+        foot = QHBoxLayout()
+        foot.addWidget(self.exam_button)
+        foot.addWidget(self.stop_button)
+        foot.addStretch(1)
+        column.addLayout(foot)
         self.show_served(None)
         self.show_server_models(())
         self.ask_for_host("")
+        self.show_exam("", running=False)
         self.show_server_message("")
 
     def show_served(self, served: ServedModel | None) -> None:
@@ -81,6 +93,16 @@ class ServerPanel(QFrame):
         self._message.setText(text)
         self._message.setVisible(bool(text))
         set_property(self._message, "kind", "muted" if text.endswith("…") else "error")
+
+    def show_exam(self, text: str, *, running: bool) -> None:
+        """Say what the served model's memory exam found or where it stands; "" where there is none to take."""
+        self._examining = running
+        self._exam.setText(text)
+        self._exam.setVisible(bool(text))
+        act = ModelAct.STOP_EXAM if running else ModelAct.EXAMINE
+        self.exam_button.setText(ACT_WORDS[act])
+        self.exam_button.setToolTip(ACT_TIPS.get(act, ""))
+        self.exam_button.setVisible(bool(text))
 
     def ask_for_host(self, host: str) -> None:
         """Ask before another computer is asked for anything; "" takes the question away."""
@@ -118,6 +140,9 @@ class ServerPanel(QFrame):
     def _on_look_up(self) -> None:
         self.show_server_models(())
         self.look_requested.emit(self._address())
+
+    def _on_exam(self) -> None:
+        (self.stop_exam_requested if self._examining else self.exam_requested).emit()
 
     def _on_allow(self) -> None:
         self.allowed.emit(self._host, self._address())

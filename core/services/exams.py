@@ -65,6 +65,11 @@ class ExamsService:
             self._watch.cancel()
             await asyncio.wait([self._watch])
 
+    @property
+    def examines_served(self) -> bool:
+        """Whether `load` and `take` mean a server's model: one answers, and it is asked about memory, too."""
+        return bool(self._served())
+
     async def load(self) -> ExamResult | None:
         """Return what the exam of the chat model found, None if it took none."""
         if not self._looked:

@@ -40,7 +40,7 @@ from core.model import (
 )
 from tests.app.scripted_activity import ScriptedActivity, ScriptedSettings
 from tests.app.scripted_commits import ScriptedCommits
-from tests.app.scripted_models import ScriptedModels, ScriptedServers
+from tests.app.scripted_models import ScriptedExams, ScriptedModels, ScriptedServers
 
 
 def empty_memory(session_id: SessionId) -> WorkingMemory:
@@ -332,6 +332,7 @@ class ScriptedEngine:
         self.commits = ScriptedCommits(self.maybe_fail)
         self.models = ScriptedModels(self.maybe_fail, self.publish)
         self.servers = ScriptedServers(self.maybe_fail)
+        self.exams = ScriptedExams(self.servers)
         self.drafts: dict[SessionId, str] = {}
         self.undone: list[int] = []
         self.stopped: list[SessionId] = []

@@ -206,6 +206,31 @@ class ScriptedModels:
         self.asked.append(asked)
 
 
+class ScriptedExams:
+    """`engine.exams` with a served model: an exam ends when the test sets `gate`."""
+
+    def __init__(self, servers: "ScriptedServers") -> None:
+        self._servers = servers
+        self.gate = asyncio.Event()
+        self.progress: Callable[[str], None] | None = None
+        self.result: ExamResult | None = None
+
+    @property
+    def examines_served(self) -> bool:
+        return self._servers.served is not None
+
+    async def load(self) -> ExamResult | None:
+        return self.result
+
+    async def take(self, progress: Callable[[str], None] | None = None) -> ExamResult:
+        self.progress = progress
+        await self.gate.wait()
+        self.result = ExamResult(
+            model="qwen3:4b", sha256="0", taken_at=0.0, took_s=1.0, verdict="write", sentence="It writes updates."
+        )
+        return self.result
+
+
 class ScriptedServers:
     """`engine.servers`: a server at any address of this computer, with two models."""
 

@@ -19,6 +19,7 @@ class View:
         self.names: tuple[str, ...] = ()
         self.message = ""
         self.host = ""
+        self.exam, self.examining = "", False
 
     def show_served(self, served: ServedModel | None) -> None:
         self.served = served
@@ -32,13 +33,16 @@ class View:
     def ask_for_host(self, host: str) -> None:
         self.host = host
 
+    def show_exam(self, text: str, *, running: bool) -> None:
+        self.exam, self.examining = text, running
+
 
 class Panel:
     """A presenter with all around it."""
 
     def __init__(self) -> None:
         self.engine, self.view, self.said = ScriptedEngine(), View(), list[str]()
-        self.presenter = ServersPresenter(self.engine.servers, self.view, report=self.said.append)
+        self.presenter = ServersPresenter(self.engine.servers, self.engine.exams, self.view, report=self.said.append)
         self.presenter.start()
 
     async def settle(self) -> None:
@@ -97,6 +101,49 @@ def test_what_goes_wrong_is_said_in_the_panel() -> None:
         panel.presenter.look(HERE)
         await panel.settle()
         assert panel.view.message == "Nothing answers at http://127.0.0.1:11434/v1."
+        await panel.presenter.aclose()
+
+    run(check())
+
+
+def test_the_served_model_takes_the_memory_exam():
+    async def check() -> None:
+        panel = Panel()
+        await panel.settle()
+        assert panel.view.exam == ""
+        panel.presenter.examine()
+        assert panel.engine.exams.progress is None
+        panel.presenter.use(HERE, "qwen3:4b")
+        await panel.settle()
+        assert panel.view.exam == "Memory exam: not taken yet"
+        panel.presenter.examine()
+        await panel.settle()
+        assert panel.engine.exams.progress is not None
+        panel.engine.exams.progress("Writing an update, 3 of 8")
+        assert (panel.view.exam, panel.view.examining) == ("Writing an update, 3 of 8", True)
+        panel.engine.exams.gate.set()
+        await panel.settle()
+        assert (panel.view.exam, panel.view.examining) == ("Memory exam: It writes updates.", False)
+        await panel.presenter.aclose()
+
+    run(check())
+
+
+def test_an_exam_that_is_stopped_leaves_nothing():
+    async def check() -> None:
+        panel = Panel()
+        panel.presenter.use(HERE, "qwen3:4b")
+        await panel.settle()
+        panel.presenter.examine()
+        await panel.settle()
+        panel.presenter.stop_exam()
+        await panel.settle()
+        assert (panel.view.exam, panel.view.examining) == ("Memory exam: not taken yet", False)
+        panel.presenter.examine()
+        await panel.settle()
+        panel.presenter.stop_using()
+        await panel.settle()
+        assert (panel.view.exam, panel.view.examining) == ("", False)
         await panel.presenter.aclose()
 
     run(check())

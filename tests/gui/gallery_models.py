@@ -142,6 +142,15 @@ async def prepare(state: str, engine: ScriptedEngine, desk: Desk) -> None:
         page.server_button.click()
         page.server.address.setText("http://models.example.org:8080" if "host" in state else "127.0.0.1:11434")
         page.server.look_button.click()
+    if "exam" in state:
+        await asyncio.sleep(0.1)
+        page.server.use_button.click()
+        await asyncio.sleep(0.1)
+        if "running" in state:
+            page.server.exam_button.click()
+            await asyncio.sleep(0.1)
+            assert engine.exams.progress is not None
+            engine.exams.progress("Reading an update, 3 of 8")
     if "undo" in state:
         presenter.act("here:nomic.gguf", ModelAct.REMOVE)
 
@@ -187,7 +196,8 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     states = sys.argv[2:] or [
         "light", "dark", "chinese", "zoom150", "toobig", "broken", "found", "download", "question", "undo", "empty",
-        "asking", "asking-dark-changed", "asking-zoom150", "server", "server-host-dark",
+        "asking", "asking-dark-changed", "asking-zoom150", "server", "server-host-dark", "server-exam",
+        "server-exam-running-dark",
     ]  # fmt: skip
     app = QApplication([])
     app.setQuitOnLastWindowClosed(False)

@@ -25,7 +25,7 @@ class CommitNotice(QWidget):
         tip = "What is archived stays archived"
         self.cancel = make_button("Cancel", "link", self.cancel_requested.emit, name="Cancel compacting", tip=tip)
         self.close_ = make_button("Close", "link", lambda: self.show_result(""), name="Close this message")
-        self.headline = make_label("", "note-text", wrap=True)
+        self.headline = make_label("", "heading", wrap=True)
         self.reason = make_label("", "note-text", wrap=True)
         self.reason.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.retry = make_button("Try again", "small", self.retry_requested.emit, tip="In the background, now")
