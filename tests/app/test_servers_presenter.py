@@ -106,7 +106,7 @@ def test_what_goes_wrong_is_said_in_the_panel() -> None:
     run(check())
 
 
-def test_the_served_model_takes_the_memory_exam():
+def test_the_served_model_takes_the_memory_exam() -> None:
     async def check() -> None:
         panel = Panel()
         await panel.settle()
@@ -129,7 +129,7 @@ def test_the_served_model_takes_the_memory_exam():
     run(check())
 
 
-def test_an_exam_that_is_stopped_leaves_nothing():
+def test_an_exam_that_is_stopped_leaves_nothing() -> None:
     async def check() -> None:
         panel = Panel()
         panel.presenter.use(HERE, "qwen3:4b")
