@@ -6,7 +6,7 @@ from app.rendering.display import one_line
 from app.rendering.words import clock_time, count
 from core.model import CommitStep, Compacted, FailedArchive, FailedStage
 
-NOTHING = "Nothing to compact: all that was said here is archived already."
+NOTHING = "Nothing to compact: every finished message here is archived already."
 STOPPING = "Stopping…"
 _STEPS = {
     CommitStep.ARCHIVING: "Compacting: messages go to the archive…",

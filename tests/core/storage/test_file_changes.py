@@ -3,8 +3,8 @@
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.model import FileChange
-from core.storage import file_changes
+from core.model import FileChange, Place, TurnId
+from core.storage import conversations, file_changes, turns
 
 
 def make(**options):
@@ -62,3 +62,12 @@ def test_a_change_that_was_taken_back_says_so(write):
 
 def test_a_change_that_is_not_there_is_none(write):
     assert write(lambda c: file_changes.get(c, 404)) is None
+
+
+def test_turns_are_placed_by_conversation_and_title_while_it_is_there(write, chat):
+    turn = write(lambda c: turns.add_turn(c, chat))
+    write(lambda c: conversations.rename(c, chat, "Cutover", by_user=True))
+    asked = [turn, TurnId(turn + 100)]
+    assert write(lambda c: file_changes.find_places(c, asked)) == {turn: Place(session_id=chat, title="Cutover")}
+    write(lambda c: conversations.set_deleted(c, chat, 5.0))
+    assert write(lambda c: file_changes.find_places(c, asked)) == {}
