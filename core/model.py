@@ -682,6 +682,17 @@ class ProfileFacet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetLine:
+    """A line that says what is to be forgotten."""
+
+    place: str  # the file's name, or the title of the conversation whose memory holds it
+    text: str
+    session_id: SessionId | None = None  # None: a file
+    left: str = ""  # what stays of it, as it says other things too
+    locked: bool = False  # the user's own lock: it stays
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetPreview:
     """What forgetting would remove, in words where there are any."""
 
@@ -689,7 +700,7 @@ class ForgetPreview:
     texts: tuple[str, ...]
     events: int
     recaps: int
-    lines: tuple[str, ...]  # of MEMORY.md
+    lines: tuple[ForgetLine, ...]  # of the files and of conversations' memories
     asked: str = ""  # what the user asked to forget in the chat
 
 

@@ -10,7 +10,7 @@ from app.rendering.words import count
 from app.theme import Look
 from app.views.base import Scroll, make_button, make_label
 from app.views.facet_row import FacetRow
-from core.model import FacetClass, ForgetPreview, Profile, ProfileFacet
+from core.model import FacetClass, ForgetLine, ForgetPreview, Profile, ProfileFacet
 
 HEADINGS = {
     FacetClass.IDENTITY: "About you",
@@ -26,6 +26,13 @@ EMPTY = (
     "“I prefer short answers”, stands here once the talk moves on, with the place where you said it. "
     "“Remember that …” puts it here at once."
 )
+
+
+STAYS = (
+    "The conversation itself stays as it is, and earlier versions of memory and of the files keep the words: "
+    "they are what Undo needs."
+)
+MOST_LINES = 6  # listed one by one
 
 
 class ForgetCard(QFrame):
@@ -66,10 +73,39 @@ class ForgetCard(QFrame):
 def describe_cost(preview: ForgetPreview) -> str:
     """What goes along with the facets, in words."""
     parts = [count(preview.events, "noted statement")] if preview.events else []
-    parts += [count(len(preview.lines), "line of MEMORY.md", "lines of MEMORY.md")] if preview.lines else []
-    along = f"With it go {' and '.join(parts)}. " if parts else ""
+    going = [line for line in preview.lines if not line.locked]
+    for file in dict.fromkeys(line.place for line in going if line.session_id is None):
+        of_file = sum(line.session_id is None and line.place == file for line in going)
+        parts.append(count(of_file, f"line of {file}", f"lines of {file}"))
+    in_memory = sum(line.session_id is not None for line in going)
+    parts += [count(in_memory, "line of Working Memory", "lines of Working Memory")] if in_memory else []
+    head = f"With it go {join_words(parts)}" if parts else ""
+    listed = "".join(f"\n{_describe_line(line)}" for line in going[:MOST_LINES])
+    more = f"\n… and {len(going) - MOST_LINES} more" if len(going) > MOST_LINES else ""
+    along = f"{head}:{listed}{more}\n" if going else f"{head}. " if head else ""
     recaps = f"{count(preview.recaps, 'recap')} will be written anew. " if preview.recaps else ""
-    return f"{along}{recaps}The conversation itself stays as it is."
+    return f"{along}{recaps}{_describe_locked(preview)}{STAYS}"
+
+
+def _describe_line(line: ForgetLine) -> str:
+    where = f" ({one_line(line.place, 40)})" if line.place else ""
+    left = f" → {one_line(line.left, 80)}" if line.left else ""
+    return f"• {one_line(line.text.lstrip('-*+ '), 80)}{left}{where}"
+
+
+def _describe_locked(preview: ForgetPreview) -> str:
+    """Say which lines stay as the user locked them, and how they go."""
+    locked = [line for line in preview.lines if line.locked]
+    if not locked:
+        return ""
+    listed = "".join(f"\n{_describe_line(line)}" for line in locked[:MOST_LINES])
+    which = "A line that you locked stays" if len(locked) == 1 else f"{len(locked)} lines that you locked stay"
+    return f"{which}; Remove in the Memory tab takes it out:{listed}\n"
+
+
+def join_words(parts: list[str]) -> str:
+    """Join words for a sentence: a, b and c."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 class ProfileTab(QWidget):

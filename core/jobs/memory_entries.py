@@ -16,7 +16,7 @@ from typing import TypeVar
 from core.config import LearningSettings
 from core.errors import CoreError, MemoryFileBusyError, MemoryFileError
 from core.memory_files.documents import Edit, Outcome
-from core.memory_files.entries import read_entries
+from core.memory_files.entries import drop_saying, find_saying, read_entries
 from core.memory_files.history import KEPT_CHANGES, NewChange
 from core.memory_files.wording import describe_links
 from core.memory_files.writer import FILES, Cause, MemoryFileWriter, WriteResult
@@ -132,26 +132,42 @@ class MemoryKeeper:
         result = await self._on_files(lambda: self._writer.undo(change_id, at))
         return result.note
 
-    async def find_lines(self, says: Callable[[str], bool]) -> tuple[str, ...]:
-        """Return the entries of MEMORY.md of which `says` is true; it gets their words without the bullet."""
-        return await self._on_files(lambda: _find_lines(self._writer.read(MEMORY_FILE), says))
+    async def find_lines(self, says: Callable[[str], bool]) -> tuple[tuple[str, str], ...]:
+        """Return (file, line) of the lines of which `says` is true; it gets their words without the bullet.
 
-    async def drop_lines(self, says: Callable[[str], bool], *, at: float) -> int | None:
-        """Take the entries out of MEMORY.md of which `says` is true; returns the change's number, None if none was."""
+        A file that cannot be read has none.
+        """
+        return await self._on_files(lambda: self._find(says))
+
+    async def drop_lines(self, says: Callable[[str], bool], *, at: float) -> tuple[int, ...]:
+        """Take the lines out of the files of which `says` is true; returns the numbers of the changes.
+
+        Raises `MemoryFileBusyError` or `MemoryFileError`.
+        """
         return await self._on_files(lambda: self._drop(says, at))
 
-    def _drop(self, says: Callable[[str], bool], at: float) -> int | None:
-        gone = set(_find_lines(self._writer.read(MEMORY_FILE), says))
-        if not gone:
-            return None
+    def _find(self, says: Callable[[str], bool]) -> tuple[tuple[str, str], ...]:
+        found: list[tuple[str, str]] = []
+        for file in FILES:
+            try:
+                text = self._writer.read(file)
+            except MemoryFileError:
+                continue  # the Files tab says what is wrong with it
+            found += [(file, line.strip()) for line in find_saying(text, says)]
+        return tuple(found)
+
+    def _drop(self, says: Callable[[str], bool], at: float) -> tuple[int, ...]:
+        changes: list[int] = []
+        cause = Cause(at=at, actor=self._actor, cause="You asked to forget it.")
 
         def apply(current: str) -> Edit:
-            kept = [line for line in current.splitlines(keepends=True) if line.strip() not in gone]
-            return Edit(text="".join(kept), outcome=Outcome.WRITTEN)
+            return Edit(text=drop_saying(current, says), outcome=Outcome.WRITTEN)
 
-        cause = Cause(at=at, actor=self._actor, cause="You asked to forget it.")
-        change = self._writer.change(MEMORY_FILE, apply, cause).change
-        return change.id if change is not None else None
+        for file in dict.fromkeys(file for file, _ in self._find(says)):
+            change = self._writer.change(file, apply, cause).change
+            if change is not None:
+                changes.append(change.id)
+        return tuple(changes)
 
     def _add(self, said: Sequence[Said], at: float) -> bool:
         changed = False
@@ -209,12 +225,6 @@ class MemoryKeeper:
 
     async def _on_files(self, job: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._files, job)
-
-
-def _find_lines(text: str, says: Callable[[str], bool]) -> tuple[str, ...]:
-    """Return the bullet lines whose words `says` is true of."""
-    lines = (line.strip() for line in text.splitlines())
-    return tuple(line for line in lines if (bullet := _BULLET.match(line)) and says(line[bullet.end() :]))
 
 
 def _group(said: Sequence[Said], held: Sequence[str]) -> list[tuple[str, list[str], tuple[TurnId, ...]]]:

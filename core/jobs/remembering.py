@@ -12,6 +12,7 @@ from core.jobs import segmentation
 from core.jobs.reading import choose_language, make_turn
 from core.jobs.segmentation import Arrival, Plan
 from core.model import Role, Section, SessionId, TurnId
+from core.profile.forgetting import cut_forgotten
 from core.sessions.fold import gather_known
 from core.storage.conversations import Standing
 from core.storage.episodic import EpisodicRow
@@ -48,6 +49,7 @@ class Situation:
     pending: tuple[PendingLine, ...]
     standing: Standing
     spoken: tuple[tuple[TurnId, Spoken], ...] = ()  # the user's last messages with vectors, oldest first
+    forgotten: frozenset[str] = frozenset()  # hashes of what must not come back
 
     def text_of(self, role: Role) -> str:
         return next((row.content for row in self.rows if row.role is role), "")
@@ -89,7 +91,8 @@ def notice(
 
     `reading` is that of the turn if it was read ahead, `heard` what is at hand of the readings before it.
     """
-    turn = make_turn(situation.text_of(Role.USER), situation.text_of(Role.ASSISTANT), situation.arrived, situation.turn)
+    said = cut_forgotten(situation.text_of(Role.USER), situation.forgotten)
+    turn = make_turn(said, situation.text_of(Role.ASSISTANT), situation.arrived, situation.turn)
     before = situation.recent_user_texts[-1] if situation.recent_user_texts else ""
     guess = reading.guess if reading is not None and reading.reads(turn) else guess_language(turn.user)
     language = choose_language(situation.standing.language, before, guess)

@@ -26,7 +26,7 @@ from core.redaction import redact
 from core.retrieval.indexing import put_messages
 from core.sessions import transcript
 from core.sessions.commit import KEEP_RECENT, update_counters
-from core.storage import conversations, episodic, memory_versions, outbox, segments, turns
+from core.storage import conversations, episodic, memory_versions, outbox, segments, tombstones, turns
 from core.storage import vectors as stored_vectors
 from core.storage.conversations import Standing
 from core.storage.database import Connection, Database
@@ -394,4 +394,5 @@ def _read_situation(
         version=version,
         pending=memory_versions.load_pending(c, session_id),
         standing=standing,
+        forgotten=tombstones.load_all(c),
     )

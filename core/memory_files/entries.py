@@ -5,7 +5,7 @@ An entry is a bullet that is not fenced. Lines that go on with it (indented ones
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from core.errors import MemoryFileError, NotFoundError
 from core.memory_files.documents import Edit, Outcome
@@ -15,6 +15,7 @@ from core.model import FileEntry
 MAX_CHARACTERS = 1_000
 GONE = "That entry has been changed meanwhile. Nothing was done; look at it again."
 _BULLET = re.compile(r"(\s*[-*+]\s+(?:\[g\d{1,9}\]\s+)?)(\S.*)")
+_LEAD = re.compile(r"^(?:[-*+]\s+)?(?:\[[ xX]\]\s+)?(?:\[g\d{1,9}\]\s+)?(?:[A-Za-z]+:\s+)?")
 _GOES_ON = re.compile(r"[ \t]+(?![-*+][ \t]|\d{1,3}[.)][ \t])\S")
 
 
@@ -56,6 +57,32 @@ def change_entry(text: str, entry: FileEntry, words: str) -> Edit:
     lines[place] = f"{bom}{match[1]}{wanted}{ending}"
     changed = "".join(lines)
     return Edit(text=changed, outcome=Outcome.DUPLICATE if changed == text else Outcome.WRITTEN, lines=(place + 1,))
+
+
+def find_saying(text: str, says: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return the lines of which `says` is true; it gets their words, without bullet, mark and category.
+
+    Headings and fenced lines are none of them.
+    """
+    return tuple(line for line, gone in _judge(text, says) if gone)
+
+
+def drop_saying(text: str, says: Callable[[str], bool]) -> str:
+    """Return the file without the lines of which `says` is true and what goes on with their entries."""
+    kept, inside = [], False
+    for raw, (line, gone) in zip(split_lines(text), _judge(text, says), strict=True):
+        inside = gone or (inside and _GOES_ON.match(line) is not None)
+        if not inside:
+            kept.append(raw)
+    return "".join(kept)
+
+
+def _judge(text: str, says: Callable[[str], bool]) -> list[tuple[str, bool]]:
+    judged = []
+    for line in read_lines(text):
+        words = _LEAD.sub("", line.text.strip())
+        judged.append((line.text.rstrip(), bool(words) and not line.fenced and not line.is_heading and says(words)))
+    return judged
 
 
 def _find(text: str, entry: FileEntry) -> int:

@@ -25,6 +25,10 @@ from core.text.statements import StatementKind, find_command, find_statements, m
 from core.text.wordlists import words as list_words
 
 _KINDS = (StatementKind.FACT, StatementKind.PREFERENCE)
+_HINT_CHARS = 4
+_BLANKS = re.compile(r"[ \t]{2,}")
+_GAP = re.compile(r"\s+([.,;:!?，。；：！？])")
+_LOOSE = " \t\n,;:，；：、"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +66,10 @@ class Forgotten:
     def says(self, text: str) -> bool:
         """Whether a line (of MEMORY.md, say) rests on what was forgotten alone."""
         return states_any(text, frozenset(self.hashes))
+
+    def cut(self, text: str) -> str:
+        """Return what is left of a line without what was forgotten."""
+        return cut_forgotten(text, frozenset(self.hashes))
 
 
 def plan_forget(c: Connection, facet_ids: Sequence[str]) -> ForgetPlan:
@@ -163,6 +171,33 @@ def hide_forgotten(text: str, hashes: frozenset[str]) -> str:
         if any(reading is not None and is_buried(reading, hashes) for reading in known):
             text = _replace(text, clause.text)
     return text
+
+
+def cut_forgotten(text: str, hashes: frozenset[str]) -> str:
+    """Return what is left of a line without what was forgotten: all of it, a part, or ""."""
+    if not hashes or not text:
+        return text
+    if states_any(text, hashes):
+        return ""
+    hidden = hide_forgotten(text, hashes)
+    if hidden == text:
+        return text
+    left = _BLANKS.sub(" ", hidden.replace(FORGOTTEN_MARK, " ")).strip(_LOOSE)
+    left = _GAP.sub(r"\1", left)
+    return left if any(char.isalnum() for char in left) else ""
+
+
+def find_hints(rows: Iterable[FacetRow]) -> frozenset[str]:
+    """Return beginnings of words, folded, of which a text that says some facets holds at least one; none: any text may.
+
+    Tells cheaply which of many texts have to be read.
+    """
+    values = [each.value for row in rows for each in (row, *row.history, *row.contradictions)]
+    hints = {word[:_HINT_CHARS] for value in values for word in _content(value)}
+    for value in values:
+        characters = _cjk(value)
+        hints |= {characters[i : i + 2] for i in range(len(characters) - 1)}
+    return frozenset(hints)
 
 
 def _replace(text: str, words: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from core.changes import Changes
 from core.errors import MessageError, NotFoundError
-from core.model import FacetOrigin, ForgetPreview, Message, Profile, SessionId
+from core.model import FacetOrigin, ForgetLine, ForgetPreview, Message, Profile, SessionId
 from core.profile import commands, forgetting
 from core.profile.forgetting import Forgotten
 from core.profile.keeping import as_reading
@@ -18,6 +18,8 @@ from core.profile.slots import REDACTED, read_statement
 from core.profile.strength import classify
 from core.profile.view import view_profile
 from core.redaction import redact
+from core.services import forgetting as memories
+from core.services.forgetting import MemoryForgetter, Taken
 from core.services.ground import Ground
 from core.storage import conversations, facets, turns
 from core.storage.database import Connection
@@ -37,7 +39,8 @@ class _Undo:
     facet: FacetRow | None = None  # as it was
     created: str = ""  # a facet that was not there
     forgotten: Forgotten | None = None
-    file_change: int | None = None  # of MEMORY.md
+    file_changes: tuple[int, ...] = ()
+    memories: tuple[Taken, ...] = ()
 
 
 class ProfileService:
@@ -47,6 +50,7 @@ class ProfileService:
         self._ground = ground
         self._undo: list[_Undo] = []
         self._to_forget: ForgetPreview | None = None
+        self._memories = MemoryForgetter(ground)
 
     async def load(self) -> Profile:
         """Return all facets, by class, with strength, evidence, history and contradictions."""
@@ -55,6 +59,11 @@ class ProfileService:
         found = await self._ground.think(lambda: view_profile(rows, now=now))
         if self._to_forget is not None and not any(f.id in self._to_forget.facet_ids for f in found):
             self._to_forget = None
+        if self._to_forget is not None:  # the answer in the chat did not wait for a look at all lines
+            asked = self._to_forget
+            seen = await self.preview_forget(asked.facet_ids)
+            if self._to_forget is asked:
+                self._to_forget = replace(seen, asked=asked.asked)
         return Profile(facets=found, to_forget=self._to_forget, undo=self._undo[-1].words if self._undo else "")
 
     async def load_for_prompt(self) -> tuple[str, ...]:
@@ -143,7 +152,9 @@ class ProfileService:
         """Return what forgetting would remove; removes nothing."""
         plan = await self._ground.database.read(lambda c: forgetting.plan_forget(c, facet_ids))
         hashes = frozenset(forgetting.hash_rows(plan.facets))
-        lines = await self._ground.backroom().keeper.find_lines(lambda text: forgetting.states_any(text, hashes))
+        found = await self._ground.backroom().keeper.find_lines(lambda text: forgetting.states_any(text, hashes))
+        in_files = tuple(ForgetLine(place=file, text=line) for file, line in found)
+        lines = (*in_files, *await self._memories.list_lines(plan))
         return ForgetPreview(
             facet_ids=tuple(row.id for row in plan.facets),
             texts=tuple(row.value for row in plan.facets),
@@ -158,17 +169,34 @@ class ProfileService:
         `undo` puts them back until the program ends.
         """
         now = self._ground.clock()
-        forgotten = await self._ground.database.write(lambda c: forgetting.forget(c, facet_ids, at=now))
-        if not forgotten.plan.facets:
+        plan = await self._ground.database.read(lambda c: forgetting.plan_forget(c, facet_ids))
+        if not plan.facets:
             raise NotFoundError(GONE)
-        change = await self._ground.backroom().keeper.drop_lines(forgotten.says, at=now)
+        prepared = await self._memories.prepare(plan)
+
+        def write(c: Connection) -> tuple[Forgotten, list[Taken | None]]:
+            done = forgetting.forget(c, facet_ids, at=now)
+            return done, [memories.store(each, c, at=now) for each in prepared]
+
+        forgotten, stored = await self._ground.database.write(write)
+        missed = [each for each, done in zip(prepared, stored, strict=True) if done is None]
+        taken = [done for done in stored if done is not None]
+        taken += await self._memories.finish(missed, plan)
+        self._memories.publish(taken)
+        changes: tuple[int, ...] = ()
+        try:
+            changes = await self._ground.backroom().keeper.drop_lines(forgotten.says, at=now)
+        finally:  # where a file is busy all else is forgotten, and can be taken back
+            self._end_forget(forgotten, changes, tuple(taken))
+
+    def _end_forget(self, forgotten: Forgotten, changes: tuple[int, ...], taken: tuple[Taken, ...]) -> None:
         rows = forgotten.plan.facets
         words = f"“{_shorten(rows[0].value)}”" if len(rows) == 1 else f"{len(rows)} things"
-        if self._to_forget is not None and set(self._to_forget.facet_ids) & set(facet_ids):
+        if self._to_forget is not None and set(self._to_forget.facet_ids) & {row.id for row in rows}:
             self._to_forget = None
         sessions = frozenset(event.session_id for event in forgotten.plan.events)
-        self._remember_undo(_Undo(words=f"Forgot {words}", forgotten=forgotten, file_change=change))
-        self._ground.publish(Changes(files=change is not None, segments=sessions))
+        self._remember_undo(_Undo(words=f"Forgot {words}", forgotten=forgotten, file_changes=changes, memories=taken))
+        self._ground.publish(Changes(files=bool(changes), segments=sessions))
         self._ground.backroom().worker.wake()
 
     async def dismiss_forget(self) -> None:
@@ -191,9 +219,10 @@ class ProfileService:
                 facets.delete(c, last.created)
 
         await self._ground.database.write(write)
-        if last.file_change is not None:
-            await self._ground.backroom().keeper.undo(last.file_change, at=self._ground.clock())
-        self._ground.publish(Changes(profile=True, files=last.file_change is not None))
+        await self._memories.put_back(last.memories)
+        for change in last.file_changes:
+            await self._ground.backroom().keeper.undo(change, at=self._ground.clock())
+        self._ground.publish(Changes(profile=True, files=bool(last.file_changes)))
         if last.forgotten is not None:
             self._ground.backroom().worker.wake()
         return last.words

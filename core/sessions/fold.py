@@ -7,7 +7,8 @@ operations, the merge and its guards decide.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.model import Decision, LineState, MemoryEdit, Origin, Section
+from core.model import Decision, EditKind, LineState, MemoryEdit, Origin, Section
+from core.profile.forgetting import cut_forgotten
 from core.redaction import redact
 from core.storage.memory_versions import Lines, PendingLine, Version
 from core.working_memory import provenance
@@ -133,6 +134,34 @@ def put_edits_on(folded: Folded, edits: Sequence[MemoryEdit], newest: Version) -
         lines=lines,
         parked=dict(held.parked),
     )
+    return replace(folded, version=made)
+
+
+def leave_out(folded: Folded, before: Version | None, forgotten: frozenset[str]) -> Folded:
+    """Take out what an update brought of what the user asked to forget; `forgotten` holds its hashes.
+
+    Lines that stood before stay: the user locked them, or put them there since.
+    """
+    if not forgotten:
+        return folded
+    version, stood = folded.version, before.lines if before else {}
+    held = hold(parse_document(version.document), version.lines, version.parked)
+    edits: list[MemoryEdit] = []
+    for section in Section:
+        old = {line.text for line in stood.get(section, ())}
+        new = [(EditKind.REMOVE, line.text) for line in held.lines_of(section) if line.text not in old]
+        waiting = before.parked.get(section, ()) if before else ()
+        new += [(EditKind.DROP, line.text) for line in held.parked_of(section) if line not in waiting]
+        edits += [
+            MemoryEdit(kind=kind, section=section, text=text)
+            for kind, text in new
+            if cut_forgotten(text, forgotten) != text
+        ]
+    if not edits:
+        return folded
+    held = reapply(held, edits).held
+    lines = {s: provenance.compare(stood.get(s, ()), held.lines_of(s)) for s in Section}
+    made = replace(version, document=render_document(held.document), lines=lines, parked=dict(held.parked))
     return replace(folded, version=made)
 
 

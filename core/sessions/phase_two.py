@@ -21,9 +21,9 @@ from core.sessions import archive_twin
 from core.sessions.archive_files import ArchiveFolder, OnStep, ignore_step
 from core.sessions.archive_state import NextStep
 from core.sessions.commit import add_version, load_counters, name_job
-from core.sessions.fold import Folded, fold, propose_by_heuristics, put_edits_on
+from core.sessions.fold import Folded, fold, leave_out, propose_by_heuristics, put_edits_on
 from core.sessions.update_base import Base, load_base, load_edits, make_material
-from core.storage import archives, memory_versions, outbox, queue
+from core.storage import archives, memory_versions, outbox, queue, tombstones
 from core.storage.archives import Archive, Change, Failure, Stage
 from core.storage.database import Connection, Database
 from core.storage.memory_versions import Version
@@ -239,6 +239,8 @@ class PhaseTwo:
         update = await self._propose(base, found.failures.get(Stage.MEMORY))
         while True:
             folded = await self._think(partial(_fold, base, update, found.archive, self._clock()))
+            forgotten = await self._database.read(tombstones.load_all)
+            folded = await self._think(partial(leave_out, folded, base.version, forgotten))
             folded = await self._put_edits_on(folded, session_id, base)
             stored = await self._database.write(partial(_store, session_id, number, base, folded))
             if stored:
@@ -252,7 +254,8 @@ class PhaseTwo:
         note = ""
         if updater is not None:
             try:
-                return await updater.propose(make_material(base, self._context_tokens))
+                material = await self._think(partial(make_material, base, self._context_tokens))
+                return await updater.propose(material)
             except ModelError as error:
                 if failed is None or failed.attempts + 1 < MAX_ATTEMPTS:
                     raise

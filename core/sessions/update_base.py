@@ -6,12 +6,13 @@ Archives before it that no document holds are rolled forward: their messages bel
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.model import EditKind, MemoryEdit, Message, SessionId
+from core.model import EditKind, MemoryEdit, Message, Role, SessionId
+from core.profile.forgetting import cut_forgotten
 from core.redaction import redact
 from core.sessions import archive_twin
 from core.sessions.commit import load_user_texts
 from core.sessions.fold import read_proposals
-from core.storage import archives, conversations, memory_edits, memory_versions, vectors
+from core.storage import archives, conversations, memory_edits, memory_versions, tombstones, vectors
 from core.storage.archives import Archive
 from core.storage.database import Connection
 from core.storage.memory_versions import PendingLine, Version
@@ -30,6 +31,7 @@ class Base:
     language: str
     vectors: Mapping[str, bytes]  # of what the user said in the messages, as far as they are there, by text
     vector_model: str | None  # their model's signature
+    forgotten: frozenset[str] = frozenset()  # hashes of what must not come back
 
 
 def load_base(c: Connection, archive: Archive) -> Base:
@@ -59,6 +61,7 @@ def load_base(c: Connection, archive: Archive) -> Base:
         language=conversations.load_language(c, session_id) or "en",
         vectors=known,
         vector_model=model.name if model is not None else None,
+        forgotten=tombstones.load_all(c),
     )
 
 
@@ -83,19 +86,18 @@ def load_edits(c: Connection, session_id: SessionId, base: Base) -> tuple[Versio
 
 
 def make_material(base: Base, context_tokens: int) -> Material:
-    """Return what a model may look at; `context_tokens` is its window."""
-    version = base.version
+    """Return what a model may look at; `context_tokens` is its window. What was forgotten is left out."""
+    version, hashes = base.version, base.forgotten
+    said = [(m, cut_forgotten(m.text, hashes) if m.role is Role.USER else m.text) for m in base.messages]
     return Material(
         document=version.document if version else "",
         parked=version.parked if version else {},
         lines=version.lines if version else {},
-        messages=tuple(
-            QuotedMessage(id=m.id, turn=m.turn, role=m.role, text=redact(m.text)) for m in base.messages if m.text
-        ),
+        messages=tuple(QuotedMessage(id=m.id, turn=m.turn, role=m.role, text=redact(text)) for m, text in said if text),
         proposals=read_proposals(base.pending),
         language=base.language,
         context_tokens=context_tokens,
-        user_texts=base.user_texts,
+        user_texts=tuple(text for said in base.user_texts if (text := cut_forgotten(said, hashes))),
         vectors=base.vectors,
         vector_model=base.vector_model,
     )

@@ -85,6 +85,12 @@ def find_redoable(c: Connection, session_id: SessionId) -> Change | None:
     return next(map(_read, rows), None)
 
 
+def is_standing(c: Connection, change_id: int) -> bool:
+    """Whether a change is there and stands: nothing took it back, or that was taken back itself."""
+    row = c.execute(f"SELECT 1 FROM memory_edits e WHERE e.id = ? AND {_STANDS}", (change_id,)).fetchone()
+    return row is not None
+
+
 def load_marks(c: Connection, session_id: SessionId) -> tuple[Mark, ...]:
     """Return all versions, oldest first."""
     rows = c.execute(

@@ -143,6 +143,12 @@ def get_newest_number(c: Connection, session_id: SessionId) -> int:
     return int(row[0] or 0) if row else 0
 
 
+def list_sessions(c: Connection) -> tuple[SessionId, ...]:
+    """Return the conversations that have a memory, or lines that wait for one."""
+    rows = c.execute("SELECT session_id FROM memory_versions UNION SELECT session_id FROM memory_pending")
+    return tuple(SessionId(session_id) for (session_id,) in rows)
+
+
 def add_pending(
     c: Connection, session_id: SessionId, turn: TurnId, lines: Sequence[tuple[Section, str, str | None]]
 ) -> None:

@@ -19,6 +19,7 @@ from core.model import (
     FacetOrigin,
     FacetSource,
     FacetState,
+    ForgetLine,
     ForgetPreview,
     FormerValue,
     Profile,
@@ -75,8 +76,11 @@ def sample_profile(now: float, *, chinese: bool = False) -> Profile:
                   state=FacetState.PROVISIONAL, last_at=now - 60),
             facet(now, 19, FacetClass.IDENTITY, "I have a dog", ended_at=now - 2 * DAY, state=FacetState.DROPPED),
         ),
-        to_forget=ForgetPreview(facet_ids=("fc-15",), texts=("I love hiking in the Dolomites",), events=2, recaps=1,
-                                lines=("- preference: I love hiking in the Dolomites",), asked="hiking"),
+        to_forget=ForgetPreview(
+            facet_ids=("fc-15",), texts=("I love hiking in the Dolomites",), events=2, recaps=1, asked="hiking",
+            lines=(ForgetLine(place="MEMORY.md", text="- preference: I love hiking in the Dolomites"),
+                   ForgetLine(place="Holidays", text="I love hiking in the Dolomites", session_id=SessionId("s-1")),
+                   ForgetLine(place="Holidays", text="I love hiking", session_id=SessionId("s-1"), locked=True))),
         undo="Forgot “I own a boat”",
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from core.changes import Changes
-from core.model import ForgetPreview, Profile, SessionId, TurnId
+from core.model import ForgetLine, ForgetPreview, Profile, SessionId, TurnId
 from tests.gui.gallery_profile import sample_profile
 
 
@@ -71,7 +71,9 @@ def test_confirm_correct_and_pin_by_keyboard(stage, on_qt_loop):
 def test_forgetting_says_what_goes_and_can_be_undone(stage, on_qt_loop):
     async def check():
         stage.engine.profile.held = Profile(facets=sample_profile(stage.engine.now).facets)
-        stage.engine.profile.preview = ForgetPreview(facet_ids=(), texts=(), events=2, recaps=1, lines=("- a",))
+        stage.engine.profile.preview = ForgetPreview(
+            facet_ids=(), texts=(), events=2, recaps=1, lines=(ForgetLine(place="MEMORY.md", text="- a"),)
+        )
         async with stage.playing() as window:
             window.show_tab("Profile")
             await stage.settle()
