@@ -110,7 +110,10 @@ def notice(
         spoken=situation.spoken,
     )
     known = gather_known(
-        situation.version, situation.pending, recent_user_texts=situation.recent_user_texts, language=language
+        situation.version,
+        situation.pending,
+        recent_user_texts=[cut_forgotten(text, situation.forgotten) for text in situation.recent_user_texts],
+        language=language,
     )
     proposals = propose(turn, known, reading, heard)
     return Noticed(

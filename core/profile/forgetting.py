@@ -16,7 +16,7 @@ from core.profile.keeping import FORGOTTEN_MARK, as_reading, is_buried
 from core.profile.payloads import read_payload
 from core.profile.slot_rules import load_slot_languages
 from core.profile.slots import Reading, Slot, read_statement
-from core.storage import episodic, events, facets, tombstones
+from core.storage import episodic, events, facets, recalls, tombstones
 from core.storage.database import Connection
 from core.storage.events import EventRow
 from core.storage.facets import FacetRow
@@ -26,6 +26,7 @@ from core.text.wordlists import words as list_words
 
 _KINDS = (StatementKind.FACT, StatementKind.PREFERENCE)
 _HINT_CHARS = 4
+_UNREAD = 300  # messages that are looked through: the talk of a long day
 _BLANKS = re.compile(r"[ \t]{2,}")
 _GAP = re.compile(r"\s+([.,;:!?，。；：！？])")
 _LOOSE = " \t\n,;:，；：、"
@@ -80,8 +81,22 @@ def plan_forget(c: Connection, facet_ids: Sequence[str]) -> ForgetPlan:
     shown += [each.turn for row in rows for each in row.contradictions]
     turns = list(dict.fromkeys(shown))
     said = tuple(event for event in events.load_of_turns(c, turns) if _says(event, hashes))
-    turns = sorted({*turns, *(turn for event in said for turn in event.turns)})
+    turns = sorted({*turns, *(turn for event in said for turn in event.turns), *_find_unread(c, rows, hashes)})
     return ForgetPlan(facets=rows, events=said, turns=tuple(turns), segments=facets.find_closed_segments(c, turns))
+
+
+def _find_unread(c: Connection, rows: Sequence[FacetRow], hashes: frozenset[str]) -> list[TurnId]:
+    """Return the turns that say it too and have not been read for the profile yet."""
+    hints = find_hints(rows)
+    if not hints:
+        return []
+    found = [(turn, text) for turn, text in events.load_unread(c, limit=_UNREAD) if _holds(text, hints)]
+    return [turn for turn, text in found if hide_forgotten(text, hashes) != text]
+
+
+def _holds(text: str, hints: frozenset[str]) -> bool:
+    folded = fold(text)
+    return any(hint in folded for hint in hints)
 
 
 def forget(c: Connection, facet_ids: Sequence[str], *, at: float) -> Forgotten:
@@ -92,6 +107,7 @@ def forget(c: Connection, facet_ids: Sequence[str], *, at: float) -> Forgotten:
     events.delete(c, [event.id for event in plan.events])
     for row in plan.facets:
         facets.delete(c, row.id)
+    recalls.forget_sources(c, plan.turns)
     tombstones.add(c, hashes, at=at)
     return Forgotten(plan=plan, hashes=hashes, texts=texts)
 
@@ -177,7 +193,7 @@ def cut_forgotten(text: str, hashes: frozenset[str]) -> str:
     """Return what is left of a line without what was forgotten: all of it, a part, or ""."""
     if not hashes or not text:
         return text
-    if states_any(text, hashes):
+    if states_any(text, hashes) or _orders_only(text, hashes):
         return ""
     hidden = hide_forgotten(text, hashes)
     if hidden == text:
@@ -187,12 +203,21 @@ def cut_forgotten(text: str, hashes: frozenset[str]) -> str:
     return left if any(char.isalnum() for char in left) else ""
 
 
+def _orders_only(text: str, hashes: frozenset[str]) -> bool:
+    """Whether a text is an order to remember just that."""
+    command = find_command(text)
+    readings = read_payload(command.payload) if command is not None else ()
+    return bool(readings) and all(is_buried(reading, hashes) for reading in readings)
+
+
 def find_hints(rows: Iterable[FacetRow]) -> frozenset[str]:
     """Return beginnings of words, folded, of which a text that says some facets holds at least one; none: any text may.
 
     Tells cheaply which of many texts have to be read.
     """
-    values = [each.value for row in rows for each in (row, *row.history, *row.contradictions)]
+    values: list[str] = []
+    for row in rows:
+        values += [row.value, *(each.value for each in row.history), *(each.value for each in row.contradictions)]
     hints = {word[:_HINT_CHARS] for value in values for word in _content(value)}
     for value in values:
         characters = _cjk(value)

@@ -183,6 +183,7 @@ class ProfileService:
         taken = [done for done in stored if done is not None]
         taken += await self._memories.finish(missed, plan)
         self._memories.publish(taken)
+        await self._memories.rewrite_twins(forgotten)
         changes: tuple[int, ...] = ()
         try:
             changes = await self._ground.backroom().keeper.drop_lines(forgotten.says, at=now)
@@ -220,6 +221,8 @@ class ProfileService:
 
         await self._ground.database.write(write)
         await self._memories.put_back(last.memories)
+        if last.forgotten is not None:
+            await self._memories.rewrite_twins(last.forgotten, back=True)
         for change in last.file_changes:
             await self._ground.backroom().keeper.undo(change, at=self._ground.clock())
         self._ground.publish(Changes(profile=True, files=bool(last.file_changes)))

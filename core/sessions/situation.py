@@ -4,13 +4,16 @@ Functions over one open transaction of the caller's. With everything switched of
 the prompt is that of a program without memory, archived messages in their places.
 """
 
+from dataclasses import replace
+
 from core.config import LearningSettings
-from core.model import SessionId
+from core.model import Role, SessionId
+from core.profile.keeping import FORGOTTEN_MARK
 from core.profile.preferences import Standing, part_facets
 from core.sessions.context import NOTHING_RECALLED, Recalled, Sources
 from core.sessions.instruction import Known
 from core.sessions.prompt_texts import load_prompt_texts
-from core.storage import archives, conversations, facets, memory_versions, prompts, recalls, turns
+from core.storage import archives, conversations, episodic, facets, memory_versions, prompts, recalls, tombstones, turns
 from core.storage.database import Connection
 from core.storage.turns import LiveMessage
 from core.text.language import detect_language
@@ -70,6 +73,7 @@ def load_sources(
     # archived messages stay in the prompt until a document holds them
     raw = () if off else archives.load_unfinished_messages(c, session_id)
     live = turns.load_newest(c, session_id, limit=MOST_MESSAGES) if off else (*raw, *turns.load_live(c, session_id))
+    live = _leave_out_forgotten(c, session_id, live)
     begun = prompts.load_start(c, session_id, version=number)
     standing = load_standing(c, session_id, learning=learning, now=now, per_turn=per_turn)
     return Sources(
@@ -90,6 +94,17 @@ def load_sources(
         start=begun.start,
         version=number,
     )
+
+
+def _leave_out_forgotten(
+    c: Connection, session_id: SessionId, live: tuple[LiveMessage, ...]
+) -> tuple[LiveMessage, ...]:
+    """Send the user's words without what was forgotten since: as they are in the index."""
+    if not live or not tombstones.count(c):
+        return live
+    first = min(message.turn for message in live)
+    marked = episodic.load_marked(c, session_id, FORGOTTEN_MARK, first=first)
+    return tuple(replace(m, text=marked[m.turn]) if m.role is Role.USER and m.turn in marked else m for m in live)
 
 
 def _load_recalled(c: Connection, session_id: SessionId, learning: LearningSettings, *, since: float) -> Recalled:

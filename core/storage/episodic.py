@@ -155,6 +155,15 @@ def load_user_texts(c: Connection, session_id: SessionId, *, first: TurnId, last
     return tuple(content for (content,) in rows)
 
 
+def load_marked(c: Connection, session_id: SessionId, mark: str, *, first: TurnId) -> dict[TurnId, str]:
+    """Return the user's texts from a turn on that hold a mark, by turn."""
+    rows = c.execute(
+        "SELECT turn, content FROM episodic WHERE session_id = ? AND role = 'user' AND turn >= ? AND instr(content, ?)",
+        (session_id, first, mark),
+    )
+    return {TurnId(turn): content for turn, content in rows}
+
+
 def search(c: Connection, match: str, *, limit: int = 20) -> tuple[EpisodicRow, ...]:
     """Return the best rows for an FTS5 expression that the caller has quoted."""
     if not match:

@@ -65,6 +65,16 @@ def load_user_rows(
     return tuple(UserRow(turn=TurnId(t), session_id=session_id, text=text, at=at) for t, text, at in rows)
 
 
+def load_unread(c: Connection, *, limit: int) -> tuple[tuple[TurnId, str], ...]:
+    """Return the user's newest messages that no extraction has read yet, as (turn, redacted text)."""
+    rows = c.execute(
+        "SELECT turn, content FROM episodic e WHERE role = 'user'"
+        " AND NOT EXISTS (SELECT 1 FROM events_read r WHERE r.turn = e.turn) ORDER BY turn DESC LIMIT ?",
+        (limit,),
+    )
+    return tuple((TurnId(turn), text) for turn, text in rows)
+
+
 def load_read_digests(c: Connection, turns: Sequence[TurnId]) -> dict[TurnId, str]:
     """Return the digest of the text that each turn was read with."""
     found: dict[TurnId, str] = {}

@@ -1,7 +1,7 @@
 """What was put before a message from earlier conversations, kept with its turn: text, sources, scores."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from core.model import Recall, RecalledItem, SessionId, TurnId
 from core.storage.database import Connection, Row
@@ -27,6 +27,17 @@ def load_blocks(c: Connection, session_id: SessionId, *, after: float) -> dict[T
         "SELECT turn, block FROM recalls WHERE session_id = ? AND at > ? AND block <> ''", (session_id, after)
     )
     return {TurnId(turn): block for turn, block in rows}
+
+
+def forget_sources(c: Connection, turns: Iterable[TurnId]) -> None:
+    """Delete what was recalled from the conversations of some turns, and preferences: they may hold the words."""
+    numbers = json.dumps(sorted(set(turns)))
+    c.execute(
+        "DELETE FROM recalls WHERE EXISTS (SELECT 1 FROM json_each(recalls.items_json) item"
+        " WHERE json_extract(item.value, '$.kind') = 'preference' OR json_extract(item.value, '$.session_id') IN"
+        " (SELECT session_id FROM turns WHERE turn IN (SELECT value FROM json_each(?))))",
+        (numbers,),
+    )
 
 
 def load_used(c: Connection, session_id: SessionId, kind: str, *, after: float) -> frozenset[str]:
