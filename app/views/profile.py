@@ -99,8 +99,10 @@ def _describe_locked(preview: ForgetPreview) -> str:
     if not locked:
         return ""
     listed = "".join(f"\n{_describe_line(line)}" for line in locked[:MOST_LINES])
-    which = "A line that you locked stays" if len(locked) == 1 else f"{len(locked)} lines that you locked stay"
-    return f"{which}; Remove in the Memory tab takes it out:{listed}\n"
+    one = len(locked) == 1
+    which = "A line that you locked stays" if one else f"{len(locked)} lines that you locked stay"
+    way = "To remove it, delete it in the Memory tab" if one else "To remove them, delete each in the Memory tab"
+    return f"{which}. {way}:{listed}\n"
 
 
 def join_words(parts: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Forgetting reaches every copy: a fact said in a chat, forgotten, is in no prompt, memory, file or index, until undo."""
+"""Forgetting reaches every copy: a fact that was said and forgotten is in no prompt, memory, file or index."""
 
 import asyncio
 import time
@@ -56,7 +56,7 @@ async def read_prompt(engine: Engine, session: SessionId) -> str:
 
 
 def list_holders(folder: Path) -> list[str]:
-    """Return the files of the workspace that hold the word, but for the archives and histories that are the way back."""
+    """Return the files of the workspace that hold the word, but for archives and histories: they are the way back."""
     found = []
     for path in (folder / "workspaces").rglob("*"):
         old = "sessions" in path.parts or ".history" in path.parts
@@ -123,6 +123,22 @@ def test_said_again_after_it_was_forgotten_it_stays_away_from_memory(tmp_path: P
         memory = repr([p.lines for p in (await engine.memory.load(later)).sections])
         assert "Redis" in memory
         assert CANARY not in memory
+
+    run(tmp_path, use)
+
+
+def test_a_chinese_fact_leaves_memory_and_prompt_too(tmp_path: Path) -> None:
+    async def use(engine: Engine) -> None:
+        session = (await engine.create_conversation()).id
+        await say(engine, session, "记住我住在桑给巴尔", "我们决定用PostgreSQL存账单。")
+        await engine.memory.commit(session)
+        await engine.wait_idle()
+        assert "桑给巴尔" in repr(await engine.memory.load(session))
+        facets = (await engine.profile.load()).facets
+        await engine.profile.forget([facet.id for facet in facets if "桑给巴尔" in facet.text])
+        await engine.wait_idle()
+        assert "桑给巴尔" not in repr(await engine.memory.load(session))
+        assert "桑给巴尔" not in await read_prompt(engine, session)
 
     run(tmp_path, use)
 
