@@ -52,6 +52,7 @@ class _Running:
     answer: Answer | None = None
     end: GenerationEnd | None = None
     task: asyncio.Task[None] | None = None
+    stream: asyncio.Task[None] | None = None
     closing: bool = False
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -79,13 +80,15 @@ class Replies:
         """Begin to write the reply whose place is stored."""
         running = _Running(reply=reply)
         self._running[reply.session_id] = running
-        running.task = asyncio.get_running_loop().create_task(self._write(running))
+        # two tasks: one that is cancelled before its first step would never store how the reply ended
+        running.stream = asyncio.get_running_loop().create_task(self._stream(running))
+        running.task = asyncio.get_running_loop().create_task(self._write(running, running.stream))
 
     async def stop(self, session_id: SessionId) -> None:
         """End a conversation's reply now; returns when what had arrived is stored."""
         running = self._running.get(session_id)
-        if running is not None and running.task is not None:
-            running.task.cancel()
+        if running is not None and running.stream is not None:
+            running.stream.cancel()
             await running.done.wait()
 
     async def aclose(self) -> None:
@@ -95,10 +98,10 @@ class Replies:
         for session_id in list(self._running):
             await self.stop(session_id)
 
-    async def _write(self, running: _Running) -> None:
+    async def _write(self, running: _Running, stream: asyncio.Task[None]) -> None:
         status, error = MessageStatus.COMPLETE, None
         try:
-            await self._stream(running)
+            await stream
         except asyncio.CancelledError:
             # not passed on: this task has no caller, and its end is what `stop` waits for
             status = MessageStatus.INTERRUPTED if running.closing else MessageStatus.STOPPED

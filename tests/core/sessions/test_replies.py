@@ -129,6 +129,20 @@ def test_stop_keeps_what_had_arrived(tmp_path):
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("steps", [0, 1, 2, 3])
+def test_a_reply_can_be_stopped_at_once(tmp_path, steps):
+    async def run():
+        async with desk(tmp_path) as it:
+            it.script(endless())
+            await it.ask()
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            await asyncio.wait_for(it.replies.stop(CHAT), 10)
+            assert (await it.stored()).status is MessageStatus.STOPPED
+
+    asyncio.run(run())
+
+
 def test_closing_marks_a_running_reply_as_cut_off(tmp_path):
     async def run():
         async with desk(tmp_path) as it:
