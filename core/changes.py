@@ -8,7 +8,7 @@ from core.model import MessageId, SessionId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyPiece:
-    """More text of a running reply. `Engine` joins pieces to at most 20 a second."""
+    """More text of a running reply. `Engine` joins pieces to at most ten a second."""
 
     session_id: SessionId
     message_id: MessageId
