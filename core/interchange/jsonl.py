@@ -1,14 +1,15 @@
 """Transcripts: one JSON object a line, `{"role", "content", "timestamp", "tool_calls"}`, oldest first.
 
-`role` is user or assistant; `timestamp` is ISO 8601 (UTC where no offset is given) or a number
-in s, ms, µs or ns since the epoch; a missing one is a second after the line before. `tool_calls`
-may stand with a reply: a list of `{"name", "success", "output", "arguments", "duration_ms"}`. Messages of
-one role in a row are one message, unless more than ten minutes lie between two of the user's. A
-line that cannot be read is reported by its number and the rest goes in. The file is streamed,
-never held whole.
+`role` is user or assistant; `timestamp` is ISO 8601 (UTC where no offset is given) or a number in s, ms, µs or
+ns since the epoch; a missing one is a second after the line before, the first one the time at which the file was
+last written. `tool_calls` may stand with a reply: a list of `{"name", "success", "output", "arguments",
+"duration_ms"}`. Messages of one role in a row are one message, unless more than ten minutes lie between two of the
+user's. A line that cannot be read is reported by its number and the rest goes in. The file is streamed, never
+held whole.
 """
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ class _Line:
     role: Role
     text: str
     at: float  # s
+    key_at: float  # the same from the text alone, counted from 0 where it gives no time: a copy has the same keys
     calls: tuple[ToolCall, ...] = ()
 
 
@@ -39,7 +41,7 @@ def name_session(path: Path) -> SessionId:
     first = next(_read_lines(path, _ignore), None)
     if first is None:
         raise TranscriptError(f"{path} holds no message that can be read. Nothing was added.")
-    opening = f"{path.stem}\n{first.role}\n{first.at}\n{first.text}"
+    opening = f"{path.stem}\n{first.role}\n{first.key_at}\n{first.text}"
     return SessionId(f"replay-{sha256(opening.encode()).hexdigest()[:24]}")
 
 
@@ -79,7 +81,7 @@ def _join(users: list[_Line], replies: list[_Line], session_id: SessionId, numbe
     for line in replies:
         if line.at - ended <= LATE_S:
             ended = max(ended, line.at)
-    digest = sha256(f"{users[0].at}\n{user_text}\n\n{reply_text}".encode()).hexdigest()[:24]
+    digest = sha256(f"{users[0].key_at}\n{user_text}\n\n{reply_text}".encode()).hexdigest()[:24]
     return SaidTurn(
         source_key=f"{session_id}:{number}:{digest}",
         user_text=user_text,
@@ -91,19 +93,20 @@ def _join(users: list[_Line], replies: list[_Line], session_id: SessionId, numbe
 
 
 def _read_lines(path: Path, report: Report) -> Iterator[_Line]:
-    at = 0.0
+    key_at = 0.0
     try:
         with path.open("rb") as file:
+            at = os.fstat(file.fileno()).st_mtime
             for number, raw in enumerate(file, start=1):
                 try:
                     text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
                     if not text:
                         continue
-                    line = _read_line(number, _parse(text), previous_at=at)
+                    line = _read_line(number, _parse(text), after=(at, key_at))
                 except (ValueError, RecursionError, MessageError) as error:
                     report(number, _explain(error))
                     continue
-                at = line.at
+                at, key_at = line.at, line.key_at
                 yield line
     except OSError as error:
         raise TranscriptError(f"{path} cannot be read ({error.strerror or error}). Nothing was added.") from error
@@ -118,7 +121,7 @@ def _parse(text: str) -> Any:
         raise ValueError("a number in it is too long") from error
 
 
-def _read_line(number: int, value: Any, *, previous_at: float) -> _Line:
+def _read_line(number: int, value: Any, *, after: tuple[float, float]) -> _Line:
     if not isinstance(value, dict):
         raise ValueError("not an object")
     role, content = value.get("role"), value.get("content")
@@ -127,10 +130,10 @@ def _read_line(number: int, value: Any, *, previous_at: float) -> _Line:
     if not isinstance(content, str):
         raise ValueError('"content" is not text')
     stamp = value.get("timestamp")
-    at = previous_at + 1.0 if stamp is None else read_time(stamp)
+    at, key_at = (after[0] + 1.0, after[1] + 1.0) if stamp is None else (read_time(stamp),) * 2
     calls = _read_calls(value.get("tool_calls")) if role == Role.ASSISTANT else ()
     text = "" if calls and not content.strip() else clean_text(content)  # a step that only called tools
-    return _Line(number=number, role=Role(role), text=text, at=at, calls=calls)
+    return _Line(number=number, role=Role(role), text=text, at=at, key_at=key_at, calls=calls)
 
 
 def _read_calls(value: Any) -> tuple[ToolCall, ...]:

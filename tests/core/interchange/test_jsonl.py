@@ -1,6 +1,7 @@
 """Transcripts: bad lines by number and the rest goes in, turns out of messages, keys that stay."""
 
 import json
+import os
 
 import pytest
 from hypothesis import given, settings
@@ -236,3 +237,19 @@ def test_rubbish_between_the_lines_changes_no_turn(tmp_path_factory, spoken, dir
     path.write_bytes(b"\n".join(dirty))
     assert list(read_turns(path, SessionId("s"), lambda *_: None)) == turns
     assert count_turns(path) == len(turns)
+
+
+def test_without_times_a_transcript_is_as_old_as_its_file_and_a_copy_is_still_the_same(tmp_path):
+    text = "\n".join([line("user", "Hello"), line("assistant", "Hi"), line("user", "Bye", at=2_000_000_000)])
+    turns = []
+    for name, written_at in (("one", 1_700_000_000.0), ("two", 1_800_000_000.0)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "talk.jsonl").write_text(text, encoding="utf-8")
+        os.utime(folder / "talk.jsonl", (written_at, written_at))
+        path = folder / "talk.jsonl"
+        turns.append(list(read_turns(path, name_session(path), lambda number, reason: None)))
+    assert [turn.user_at for turn in turns[0]] == [1_700_000_001.0, 2_000_000_000.0]
+    assert [turn.user_at for turn in turns[1]] == [1_800_000_001.0, 2_000_000_000.0]
+    assert turns[0][0].reply_at == 1_700_000_002.0
+    assert [turn.source_key for turn in turns[0]] == [turn.source_key for turn in turns[1]]
