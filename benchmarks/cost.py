@@ -33,7 +33,7 @@ from core.engine import Engine
 from core.model import LineState, ReplayProgress, ReplayStage, SaidTurn, Section, SessionId
 from core.paths import DataFolder
 from core.sessions import transcript
-from core.sessions.fold import fold_pending
+from core.sessions.fold import fold, propose_by_heuristics
 from core.storage import conversations, memory_versions
 from core.storage.database import Connection, Database
 from core.storage.memory_versions import PendingLine, Version
@@ -155,9 +155,8 @@ def measure_merge(commits: list[tuple[Version | None, Version, str]]) -> Measure
         render_document(parse_document(before.document))
         floor_ms.append((time.perf_counter() - begun) * 1000)
         begun = time.perf_counter()
-        fold_pending(
-            before, pending, user_texts=(), language=language or "en", cause="", archive=None, at=version.created_at
-        )
+        update = propose_by_heuristics(before, pending, language=language or "en")
+        fold(before, update, pending, user_texts=(), cause="", archive=None, at=version.created_at)
         ours_ms.append((time.perf_counter() - begun) * 1000)
     return Measure(floor=median(floor_ms), ours=median(ours_ms)) if ours_ms else Measure(floor=None, ours=None)
 

@@ -30,7 +30,7 @@ from benchmarks.common import ROOT, Measure, make_parser, print_result, say
 from benchmarks.screen import open_screen
 from benchmarks.throughput import MODEL
 from core.llm.processors import choose_threads
-from core.sessions.prompt_texts import load_system_text
+from core.sessions.prompt_texts import load_prompt_texts
 
 WAIT_S = 240.0
 EMPTY_WINDOW = """
@@ -116,7 +116,8 @@ def measure_first_words(folder: Path, environment: dict[str, str], runs: int) ->
     if not MODEL.is_file():
         say("Skipped: the first words need the chat model, which packaging/set-up.sh brings.")
         return {}
-    prompt = f"<|im_start|>system\n{load_system_text('en')}<|im_end|>\n<|im_start|>user\n{FIRST_MESSAGE}<|im_end|>\n"
+    system = load_prompt_texts("en").system
+    prompt = f"<|im_start|>system\n{system}<|im_end|>\n<|im_start|>user\n{FIRST_MESSAGE}<|im_end|>\n"
     raw = [sys.executable, "-c", RAW_ANSWER, str(MODEL), str(choose_threads()), f"{prompt}<|im_start|>assistant\n"]
     floor_s, ours_s = [], []
     for number in range(runs):

@@ -46,11 +46,6 @@ class TurnReader:
         self._closed = False
         self._expected = 0
 
-    @property
-    def is_up(self) -> bool:
-        """Whether turns are read in the other process now."""
-        return self._is_up
-
     def expect(self, turns: int) -> None:
         """Say that so many turns will come; starts the process in the background once they are worth it."""
         self._expected += turns

@@ -95,7 +95,7 @@ class RecapMaker:
         return made.error
 
     async def roll(self, session_id: SessionId) -> str | None:
-        """Sum up the open segment of a conversation; writes nothing, None without a usable recap."""
+        """Sum up the open segment; writes nothing, None without a usable recap (never a placeholder)."""
         stretch = await self._database.read(lambda c: recaps.get_open(c, session_id))
         if stretch is None:
             return None

@@ -63,14 +63,12 @@ class JobRunner:
         """Leave jobs of some kinds to another process."""
         self._left_to_others = kinds
 
-    async def run_one(self, *, commits: bool = True) -> bool:
+    async def run_one(self) -> bool:
         """Run the oldest job that is due; False when there is none."""
         async with self._one:
             kinds = tuple(kind for kind in self._handlers if kind not in self._left_to_others)
             job = await self._database.write(
-                lambda c: queue.claim_job(
-                    c, self._owner, now=self._clock(), lane=self._lane, kinds=kinds, commits=commits
-                ),
+                lambda c: queue.claim_job(c, self._owner, now=self._clock(), lane=self._lane, kinds=kinds),
                 repeatable=True,
             )
             if job is None:

@@ -13,7 +13,6 @@ from core.model import FacetOrigin, ForgetLine, ForgetPreview, Message, Profile,
 from core.profile import commands, forgetting
 from core.profile.forgetting import Forgotten
 from core.profile.keeping import as_reading
-from core.profile.preferences import part_facets
 from core.profile.slots import REDACTED, read_statement
 from core.profile.strength import classify
 from core.profile.view import view_profile
@@ -65,19 +64,6 @@ class ProfileService:
             if self._to_forget is asked:
                 self._to_forget = replace(seen, asked=asked.asked)
         return Profile(facets=found, to_forget=self._to_forget, undo=self._undo[-1].words if self._undo else "")
-
-    async def load_for_prompt(self) -> tuple[str, ...]:
-        """Return all that a prompt may say of the user; the learning settings are honoured."""
-        learning, now = self._ground.settings.learning, self._ground.clock()
-        rows = await self._ground.database.read(facets.load_all)
-        standing = part_facets(
-            rows,
-            now=now,
-            explicit=learning.explicit_preferences_enabled,
-            inferred=learning.enabled,
-            per_turn=False,
-        )
-        return (*standing.preferences, *standing.profile)
 
     # -- by hand ---------------------------------------------------------------------------------
 

@@ -50,10 +50,6 @@ class SegmentsService:
         """Sum a segment up again now; returns why there is still no recap, "" when there is one."""
         return await self._ground.backroom().finishing.recaps.again(segment_id)
 
-    async def rolling_recap(self, session_id: SessionId) -> str | None:
-        """Sum up what is open; writes nothing, None without a usable recap (never a placeholder)."""
-        return await self._ground.backroom().finishing.recaps.roll(session_id)
-
     async def retry_recaps(self) -> int:
         """Give every placeholder another try; returns how many are waiting for one."""
 

@@ -59,22 +59,6 @@ def propose_by_heuristics(
     return Update(operations=operations, mode="heuristics", notes=notes, proposals=proposals)
 
 
-def fold_pending(
-    before: Version | None,
-    pending: Sequence[PendingLine],
-    *,
-    user_texts: Sequence[str],
-    language: str,
-    cause: str,
-    archive: int | None,
-    at: float,
-) -> tuple[Version, dict[str, object]]:
-    """Return the next version by heuristics, and the operations that were asked for."""
-    update = propose_by_heuristics(before, pending, language=language)
-    folded = fold(before, update, pending, user_texts=user_texts, cause=cause, archive=archive, at=at)
-    return folded.version, dict(folded.asked)
-
-
 def fold(
     before: Version | None,
     update: Update,

@@ -35,11 +35,6 @@ def load_prompt_texts(language: str) -> PromptTexts:
     )
 
 
-def load_system_text(language: str) -> str:
-    """Return the static system text for a conversation's language; English where there is none."""
-    return load_prompt_texts(language).system
-
-
 @cache
 def _load_frames() -> dict[str, dict[str, str]]:
     return tomllib.loads((find_resources() / "prompts" / "context.toml").read_text(encoding="utf-8"))

@@ -81,21 +81,20 @@ def claim_job(
     now: float,
     lane: Lane = "quick",
     kinds: Sequence[str] | None = None,
-    commits: bool = True,
 ) -> Job | None:
-    """Lease the oldest job of a lane that is due, of `kinds` if given, commits only with `commits`."""
+    """Lease the oldest job of a lane that is due, of `kinds` if given."""
     wanted = json.dumps(kinds) if kinds is not None else None
     rows = c.execute(
         "UPDATE jobs SET owner = ?, lease_until = ?, started_at = ?, attempts = attempts + 1 WHERE id = ("
         "  SELECT id FROM jobs j WHERE lane = ? AND next_try_at <= ? AND (lease_until <= ? OR owner = ?)"
-        "  AND attempts < ? AND (? OR kind <> ?) AND (? IS NULL OR kind IN (SELECT value FROM json_each(?)))"
+        "  AND attempts < ? AND (? IS NULL OR kind IN (SELECT value FROM json_each(?)))"
         "  AND (lane = 'slow' OR NOT EXISTS (SELECT 1 FROM jobs e WHERE e.session_id = j.session_id"
         "    AND e.lane = j.lane AND e.id < j.id AND e.attempts < ?))"
         "  ORDER BY id LIMIT 1)"
         " RETURNING id, key, kind, session_id, payload_json, attempts, created_at, waits, lane, owner",
         (
             *(owner, now + LEASE_S, now, lane, now, now, owner),
-            *(MAX_ATTEMPTS, commits, COMMIT, wanted, wanted, MAX_ATTEMPTS),
+            *(MAX_ATTEMPTS, wanted, wanted, MAX_ATTEMPTS),
         ),
     )
     return next(map(_read_job, rows), None)

@@ -179,9 +179,9 @@ def test_recap_again_keeps_a_good_recap_if_the_model_fails_now(tmp_path):
 def test_a_rolling_recap_writes_nothing_and_is_never_a_placeholder(tmp_path):
     async def story(bench: Bench) -> None:
         await bench.talk(1)
-        assert await bench.engine.segments.rolling_recap(bench.session) is None
+        assert await bench.engine.backroom.finishing.recaps.roll(bench.session) is None
         bench.model = ScriptedModel("The user decided.")
-        assert await bench.engine.segments.rolling_recap(bench.session) == "The user decided."
+        assert await bench.engine.backroom.finishing.recaps.roll(bench.session) == "The user decided."
         (opened,) = await bench.segments()
         assert (opened.is_open, opened.summary) == (True, "")
 

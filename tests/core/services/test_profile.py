@@ -53,6 +53,12 @@ async def find(engine: Engine, words: str) -> ProfileFacet:
     return next(facet for facet in profile.facets if words in facet.text)
 
 
+async def know_in_prompt(engine: Engine) -> tuple[str, ...]:
+    """Return what the prompt of a new conversation says of the user."""
+    known = (await engine.prompts.gather((await engine.create_conversation()).id)).known
+    return (*known.preferences, *known.profile)
+
+
 async def texts(engine: Engine) -> list[str]:
     return [facet.text for facet in (await engine.profile.load()).facets]
 
@@ -85,7 +91,7 @@ def test_a_retraction_ends_a_facet(tmp_path: Path) -> None:
         facet = await find(engine, "Acme")
         assert facet.ended_at is not None
         assert facet.state is FacetState.DROPPED
-        assert await engine.profile.load_for_prompt() == ()
+        assert await know_in_prompt(engine) == ()
 
     run(tmp_path, use)
 
@@ -172,9 +178,9 @@ def test_a_correction_keeps_the_old_words_as_history_and_refuses_secrets(tmp_pat
 def test_pinned_facets_stay_in_the_prompt_however_old(tmp_path: Path) -> None:
     async def use(engine: Engine) -> None:
         await say(engine, tmp_path, [(300, "I prefer window seats.")])
-        assert await engine.profile.load_for_prompt() == ()
+        assert await know_in_prompt(engine) == ()
         await engine.profile.pin((await find(engine, "window")).id, True)
-        assert await engine.profile.load_for_prompt() == ("I prefer window seats",)
+        assert await know_in_prompt(engine) == ("I prefer window seats",)
 
     run(tmp_path, use)
 
@@ -225,7 +231,7 @@ def test_explicit_preferences_off_keeps_them_out_of_the_prompt(tmp_path: Path) -
         session = (await engine.create_conversation()).id
         await engine.send(session, "From now on answer in French")
         assert await texts(engine) == ["From now on answer in French"]
-        assert await engine.profile.load_for_prompt() == ()
+        assert await know_in_prompt(engine) == ()
 
     run(tmp_path, use, settings(explicit_preferences_enabled=False))
 

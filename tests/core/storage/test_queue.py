@@ -101,7 +101,7 @@ def test_jobs_are_counted_by_conversation(write, chat):
 
 def test_a_commit_that_happened_is_asked_for_no_more_and_its_job_takes_no_other_with_it(write, chat):
     write(lambda c: queue.ask_for_commit(c, chat, 1, cause="A segment closed."))
-    assert write(lambda c: queue.claim_job(c, "app", now=0.0, commits=False)) is None
+    assert write(lambda c: queue.claim_job(c, "app", now=0.0, kinds=[queue.MEMORY_FILES])) is None
     job = claim(write)
     assert (job.kind, job.payload) == (queue.COMMIT, {"cause": "A segment closed."})
     write(lambda c: queue.drop_commit(c, chat))
