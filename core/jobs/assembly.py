@@ -11,8 +11,8 @@ from core.config import Settings
 from core.embedding.port import Embedder
 from core.jobs.committing import Committing, build_committing
 from core.jobs.embedder_slot import EmbedderSlot
-from core.jobs.extraction import EXTRACT, Extractor
-from core.jobs.finalise import GOALS, LESSONS, LIBRARIAN, FindModel, find_no_model
+from core.jobs.extraction import Extractor
+from core.jobs.finalise import EXTRACT, GOALS, LESSONS, LIBRARIAN, FindModel, find_no_model
 from core.jobs.finishing import Finishing, build_finishing
 from core.jobs.goals import GoalKeeper
 from core.jobs.lessons import LessonKeeper

@@ -20,8 +20,6 @@ from core.storage.database import Connection, Database
 from core.storage.events import UserRow
 from core.storage.queue import Job
 
-EXTRACT = "extract"  # the kind of its job
-
 
 def to_local_time(at: float) -> datetime:
     """Return a moment (s) as the clock on the user's wall showed it."""

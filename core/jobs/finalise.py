@@ -6,8 +6,6 @@ revision, and one that fails waits for its own next try while those after it go 
 (an older store, a crash), the look at start and on the timer finds it.
 """
 
-import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -15,19 +13,16 @@ from functools import partial
 
 from core.archivist.recap import PendingRecap, Trigger, choose_due
 from core.archivist.recap_writer import RecapModel
-from core.archivist.summaries import summarise
-from core.archivist.topics import name_topic
 from core.archivist.tree import is_due
 from core.config import LearningSettings
+from core.jobs.naming import name_turns
 from core.jobs.runner import Finish
 from core.model import SegmentId
-from core.storage import episodic, lessons, recaps, segments, tree
+from core.storage import lessons, recaps, segments, tree
 from core.storage.database import Connection, Database
 from core.storage.queue import Job
 from core.storage.recaps import Stretch
 from core.storage.segment_edits import Named
-
-log = logging.getLogger(__name__)
 
 RECAP, EXTRACT, TREE, LESSONS = "recap", "extract", "tree", "lessons"
 GOALS, LIBRARIAN = "goals", "librarian"
@@ -95,21 +90,12 @@ class Finaliser:
         return partial(self._queue_steps, segment_id, int(job.payload["revision"]), named)
 
     async def _name(self, segment_id: SegmentId) -> Named | None:
-        """Name a segment by what the user said in it."""
-
-        def read(c: Connection) -> tuple[tuple[str, ...], str] | None:
-            stretch = recaps.get(c, segment_id)
-            if stretch is None:
-                return None
-            texts = episodic.load_user_texts(c, stretch.session_id, first=stretch.first_turn, last=stretch.last_turn)
-            return texts, stretch.language
-
-        said = await self._database.read(read)
-        if said is None:
+        """Name a segment; None if it is gone."""
+        stretch = await self._database.read(lambda c: recaps.get(c, segment_id))
+        if stretch is None:
             return None
-        texts, language = said
-        return await asyncio.get_running_loop().run_in_executor(
-            self._pool, lambda: Named(title=name_topic(texts, language), summary=summarise(texts))
+        return await name_turns(
+            self._database, self._pool, stretch.session_id, first=stretch.first_turn, last=stretch.last_turn
         )
 
     def _queue_steps(self, segment_id: SegmentId, revision: int, named: Named | None, c: Connection) -> None:

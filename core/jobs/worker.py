@@ -24,6 +24,7 @@ from core.storage import activity, conversations, episodic, outbox, queue, segme
 from core.storage.database import Connection, Database
 from core.storage.outbox import OutboxRow
 from core.storage.queue import Job
+from core.storage.segments import SegmentRow
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ SEGMENT_SHARE = 0.5  # of the tokens that make a commit due: what leaves the win
 SEGMENT_LINES = 8  # waiting lines that are worth a commit when a segment closed
 JOBS_A_LOOK = 10  # between two looks at how many wait
 IDLE_S = 30 * 60.0  # an open segment nobody spoke in for so long is finished (archivist.md section 6)
+RESTED = "The conversation rested."
 
 
 class _Lane:
@@ -276,11 +278,14 @@ class Worker:
     async def flush(self, *, before: float) -> None:
         """Close open segments whose last turn ended before a time, and commit their conversations."""
         for segment in await self._database.read(lambda c: segments.find_idle(c, before=before)):
-            cause = "The conversation rested."
-            ask = partial(queue.ask_for_commit, session_id=segment.session_id, turn=segment.last_turn, cause=cause)
-            if await self._hook.close_segment(segment, BoundaryReason.FLUSH, also=ask):
-                await self.commit(segment.session_id, cause=cause)
+            if await self.close_rested(segment):
+                await self.commit(segment.session_id, cause=RESTED)
                 self._publish(Changes(segments=frozenset({segment.session_id})))
+
+    async def close_rested(self, segment: SegmentRow) -> bool:
+        """Close one open segment; the commit it makes due is queued with it. False if it went on meanwhile."""
+        ask = partial(queue.ask_for_commit, session_id=segment.session_id, turn=segment.last_turn, cause=RESTED)
+        return await self._hook.close_segment(segment, BoundaryReason.FLUSH, also=ask)
 
     async def commit(self, session_id: SessionId, *, cause: str) -> bool:
         """Commit a conversation now, files and all; False when there was nothing to commit."""

@@ -7,13 +7,15 @@ from dataclasses import replace
 
 from core.activity import Activity, JobState, QueuedJob
 from core.changes import Changes
+from core.jobs.finalise import GOALS, LIBRARIAN, RECAP
 from core.owners import describe_owner, is_app_running
 from core.services.ground import Ground
 from core.storage import activity, queue
 from core.storage.database import Connection
+from core.storage.tree import SEAL
 
 # the kinds that ask a model where one may be asked
-MODEL_KINDS = frozenset({queue.MEMORY_UPDATE, "recap", "seal", "goals", "librarian"})
+MODEL_KINDS = frozenset({queue.MEMORY_UPDATE, RECAP, SEAL, GOALS, LIBRARIAN})
 _NOT_DONE = (JobState.WAITING, JobState.BACK_OFF)
 SPARE_BYTES = 512 * 1024 * 1024  # of memory that must be left beside a model
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 from functools import partial
 
 from core.archivist.recap import Trigger
-from core.archivist.summaries import summarise
-from core.archivist.topics import name_topic
 from core.changes import Changes
 from core.errors import NotFoundError
+from core.jobs.finalise import RECAP
+from core.jobs.naming import name_turns
 from core.model import BoundaryReason, Segment, SegmentId, SessionId, TurnId
 from core.redaction import redact
 from core.services.ground import Ground
-from core.storage import conversations, episodic, memory_edits, queue, recaps, segment_edits, segments
+from core.storage import memory_edits, recaps, segment_edits, segments
 from core.storage.database import Connection
 from core.storage.segment_edits import Named
 from core.storage.segments import SegmentRow
@@ -56,7 +56,7 @@ class SegmentsService:
         def ask(c: Connection) -> int:
             pending = recaps.load_pending(c)
             for stretch in pending:
-                recaps.add_step(c, "recap", stretch, at=self._ground.clock(), retry=True)
+                recaps.add_step(c, RECAP, stretch, at=self._ground.clock(), retry=True)
             return len(pending)
 
         waiting = await self._ground.database.write(ask)
@@ -178,12 +178,7 @@ class SegmentsService:
         return closed
 
     async def _close(self, row: SegmentRow) -> bool:
-        """Close one segment; the commit it makes due is queued with it."""
-
-        def ask(c: Connection) -> None:
-            queue.ask_for_commit(c, row.session_id, row.last_turn, cause="The conversation rested.")
-
-        closed = await self._ground.backroom().hook.close_segment(row, BoundaryReason.FLUSH, also=ask)
+        closed = await self._ground.backroom().worker.close_rested(row)
         if closed:
             self._tell(row.session_id)
         return closed
@@ -215,13 +210,7 @@ class SegmentsService:
         )
 
     async def _name(self, session_id: SessionId, first: TurnId, last: TurnId) -> Named:
-        texts, language = await self._ground.database.read(
-            lambda c: (
-                episodic.load_user_texts(c, session_id, first=first, last=last),
-                conversations.load_language(c, session_id) or "en",
-            )
-        )
-        return await self._ground.think(lambda: Named(title=name_topic(texts, language), summary=summarise(texts)))
+        return await name_turns(self._ground.database, self._ground.pool, session_id, first=first, last=last)
 
 
 def _place(segment: Segment, places: Mapping[TurnId, int]) -> tuple[int, int] | None:
