@@ -6,7 +6,6 @@ thread.
 """
 
 import asyncio
-import logging
 import os
 import sys
 import time
@@ -62,8 +61,6 @@ from core.storage.database import Connection, Database, read_data_version
 from core.text.cleaning import clean_text
 
 __all__ = ["DataFolder", "Engine", "Settings", "find_data_folder", "load_settings", "run_model_host"]
-
-log = logging.getLogger(__name__)
 
 WATCH_EVERY_S = 1.0  # how soon the window shows what another process changed
 CLOSE_WITHIN_S = 5.0

@@ -1,6 +1,5 @@
 """Which model makes vectors: the built-in one, or a GGUF embedding model in a process of its own."""
 
-import logging
 from collections.abc import Callable
 
 from core.catalogue.choice import ChosenModel
@@ -8,8 +7,6 @@ from core.embedding.gguf import GgufEmbedder, load_prefixes
 from core.jobs.embedder_slot import EmbedderSlot
 from core.llm.embedding_host import EmbeddingHost
 from core.paths import find_resources
-
-log = logging.getLogger(__name__)
 
 
 class EmbeddingRole:

@@ -5,7 +5,6 @@ where there is none the answer is a sentence that says so.
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import aclosing
@@ -35,8 +34,6 @@ from core.sessions.budget import share_context
 from core.sessions.context import Prompt, Sources, build_prompt
 from core.sessions.presets import default_sampling
 from core.sessions.replies import Answer
-
-log = logging.getLogger(__name__)
 
 SHRINK = 0.8  # of the messages' share, when the tokenizer counts more than the estimate did
 MIN_SCALE = 0.05

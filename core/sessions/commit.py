@@ -9,7 +9,6 @@ otherwise the memory of a short chat would stay pending for ever.
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
@@ -30,8 +29,6 @@ from core.storage import archives, conversations, episodic, memory_versions, que
 from core.storage.archives import Archive
 from core.storage.database import Connection, Database
 from core.storage.memory_versions import PendingLine, Version
-
-log = logging.getLogger(__name__)
 
 KEEP_RECENT = KEEP_AFTER_TURN  # messages that stay live after a commit
 LOCK_WAIT_S = 30.0  # working-memory.md section 1
