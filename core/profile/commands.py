@@ -13,7 +13,6 @@ from core.profile.payloads import read_payload
 from core.profile.slots import REDACTED
 from core.storage import facets
 from core.storage.database import Connection
-from core.storage.facets import FacetRow
 from core.text.statements import COMMAND_CONFIDENCE, MemoryCommand, find_command
 
 SHOWN_CHARS = 120
@@ -64,7 +63,7 @@ def _remember(c: Connection, payload: str, session_id: SessionId, turn: TurnId, 
 
 
 def _find(c: Connection, payload: str) -> Obeyed:
-    found = find_forgettable(facets.load_all(c), payload)
+    found = find_matches(facets.load_all(c), payload)
     if not found:
         return Obeyed(note=f"Nothing in your profile is about “{_shorten(payload)}”, so nothing was forgotten.")
     words = "; ".join(f"“{_shorten(row.value, 60)}”" for row in found[:3])
@@ -74,11 +73,6 @@ def _find(c: Connection, payload: str) -> Obeyed:
         asked=payload,
         to_forget=tuple(row.id for row in found),
     )
-
-
-def find_forgettable(rows: tuple[FacetRow, ...], wanted: str) -> tuple[FacetRow, ...]:
-    """Return the facets that "forget …" means."""
-    return find_matches(rows, wanted)
 
 
 def _shorten(text: str, limit: int = SHOWN_CHARS) -> str:

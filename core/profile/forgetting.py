@@ -7,7 +7,7 @@ too). Tombstones hold hashes of slot and value. Functions over one open transact
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from core.model import Role, SegmentId, SessionId, TurnId
@@ -15,11 +15,11 @@ from core.profile.comparing import split_words, stem
 from core.profile.keeping import FORGOTTEN_MARK, as_reading, is_buried
 from core.profile.payloads import read_payload
 from core.profile.slot_rules import load_slot_languages
-from core.profile.slots import Reading, Slot, read_statement
+from core.profile.slots import Reading, read_statement
 from core.storage import episodic, events, facets, recalls, tombstones
 from core.storage.database import Connection
 from core.storage.events import EventRow
-from core.storage.facets import FacetRow
+from core.storage.facets import ContradictionRow, FacetRow, FormerRow
 from core.text.clauses import fold, read_clauses
 from core.text.statements import StatementKind, find_command, find_statements, match_statement
 from core.text.wordlists import words as list_words
@@ -132,14 +132,15 @@ def hash_rows(rows: Iterable[FacetRow]) -> list[str]:
     """Return the hashes of slots and values, former and contradicting ones too."""
     found: list[str] = []
     for row in rows:
-        slot = Slot(subject=row.subject, attribute=row.attribute, object=row.object, context=row.context)
-        values = [(row.compared, row.value, row.negative)]
-        values += [(each.compared, each.value, each.negative) for each in row.history]
-        values += [(each.compared, each.value, each.negative) for each in row.contradictions]
-        for compared, text, negative in values:
-            reading = Reading(slot=slot, value=compared, text=text, negative=negative, kind=StatementKind(row.kind))
-            found += reading.hashes()
+        own = as_reading(row)
+        for each in _values(row):
+            found += replace(own, value=each.compared, text=each.value, negative=each.negative).hashes()
     return list(dict.fromkeys(found))
+
+
+def _values(row: FacetRow) -> tuple[FacetRow | FormerRow | ContradictionRow, ...]:
+    """The value that holds, those that held, and those that were said against it."""
+    return (row, *row.history, *row.contradictions)
 
 
 def _says(event: EventRow, hashes: frozenset[str]) -> bool:
@@ -215,9 +216,7 @@ def find_hints(rows: Iterable[FacetRow]) -> frozenset[str]:
 
     Tells cheaply which of many texts have to be read.
     """
-    values: list[str] = []
-    for row in rows:
-        values += [row.value, *(each.value for each in row.history), *(each.value for each in row.contradictions)]
+    values = [each.value for row in rows for each in _values(row)]
     hints = {word[:_HINT_CHARS] for value in values for word in _content(value)}
     for value in values:
         characters = _cjk(value)

@@ -85,11 +85,7 @@ def _store_turn(c: Connection, turn: ReadTurn) -> None:
     for event, reading in turn.stated:
         if reading is not None and is_buried(reading, forgotten):
             continue
-        event_id, new = events.put(c, _as_row(event, row, segment))
-        if new:
-            events.log_change(
-                c, op="add", kind="event", item_id=event_id, before=None, after=event.text, turn=row.turn, at=row.at
-            )
+        _put_event(c, event, row, segment)
         if reading is not None:
             take_reading(
                 c, reading, Said(turn=row.turn, at=row.at, origin=FacetOrigin.STATED, confidence=event.confidence)
@@ -111,13 +107,16 @@ def put_ordered(
             rule="command",
             turns=(said.turn,),
         )
-        row = UserRow(turn=said.turn, session_id=session_id, text="", at=said.at)
-        event_id, new = events.put(c, _as_row(event, row, segment))
-        if new:
-            events.log_change(
-                c, op="add", kind="event", item_id=event_id, before=None, after=event.text, turn=said.turn, at=said.at
-            )
+        _put_event(c, event, UserRow(turn=said.turn, session_id=session_id, text="", at=said.at), segment)
     return take_reading(c, reading, said)
+
+
+def _put_event(c: Connection, event: Event, row: UserRow, segment: str) -> None:
+    event_id, new = events.put(c, _as_row(event, row, segment))
+    if new:
+        events.log_change(
+            c, op="add", kind="event", item_id=event_id, before=None, after=event.text, turn=row.turn, at=row.at
+        )
 
 
 def _as_row(event: Event, row: UserRow, segment: str) -> EventRow:
@@ -231,7 +230,7 @@ def _merge(c: Connection, row: FacetRow, reading: Reading, said: Said) -> tuple[
         return _add_past(c, row, reading, said), row.id
     outcome, merged = merge(_as_facet(row), claim, relation)
     if outcome is Outcome.CONTRADICTION:
-        _contradict(c, row, reading, said, segment)
+        _contradict(c, row, reading, said)
         return outcome, row.id
     if outcome is Outcome.SUPERSEDED:
         facets.retire_value(c, row, until=said.at)
@@ -285,7 +284,8 @@ def _add_past(c: Connection, row: FacetRow, reading: Reading, said: Said) -> Out
     return Outcome.UNCHANGED
 
 
-def _contradict(c: Connection, row: FacetRow, reading: Reading, said: Said, segment: str) -> None:
+def _contradict(c: Connection, row: FacetRow, reading: Reading, said: Said) -> None:
+    """Note a statement that did not win; where it was said is read with it, from the turn."""
     if said.turn is None:
         return
     facets.add_contradiction(
@@ -300,7 +300,7 @@ def _contradict(c: Connection, row: FacetRow, reading: Reading, said: Said, segm
             origin=str(said.origin),
             turn=said.turn,
             session_id=SessionId(""),
-            segment_id=segment,
+            segment_id="",
             at=said.at,
         ),
     )
@@ -312,8 +312,7 @@ def _retract(c: Connection, row: FacetRow | None, reading: Reading, said: Said) 
         return None, ""
     claim = Claim(value=reading.text, confidence=said.confidence, segment="", origin=said.origin)
     if not outranks(_as_facet(row), claim):
-        segment = facets.find_segment(c, said.turn) if said.turn is not None else "by hand"
-        _contradict(c, row, reading, said, segment)
+        _contradict(c, row, reading, said)
         return Outcome.CONTRADICTION, row.id
     facets.put(c, replace(row, ended_at=said.at, last_at=said.at))
     _support(c, row.id, said)
