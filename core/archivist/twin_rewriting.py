@@ -4,13 +4,12 @@ Relies on `core.archivist.twins` for their form. A twin is found by being what i
 a file the user edited is left alone.
 """
 
-import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from core.archivist.twins import TWINS_FOLDER, Redact, Twin, folder_name, render_twin
+from core.archivist.twins import TWINS_FOLDER, Redact, Twin, folder_name, remove, render_twin, write_temporary
 
 
 def rewrite_twins(workspace: Path, changed: Sequence[tuple[Twin, str]], redact: Redact) -> int:
@@ -42,13 +41,8 @@ def _rewrite(folder: Path, texts: dict[bytes, bytes]) -> int:
 
 def _replace(path: Path, data: bytes) -> None:
     """Write beside the file and take its name; what a crash leaves is swept like that of other twins."""
-    temporary = path.parent / f".tmp-{os.urandom(8).hex()}"
+    temporary = write_temporary(str(path.parent), data)
     try:
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
         os.replace(temporary, path)
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
+        remove(temporary)

@@ -102,11 +102,11 @@ def publish_twin(folder: Path, text: str, first_number: int) -> int:
     Raises `OSError` when the folder cannot be written.
     """
     data = text.encode("utf-8", "replace")
-    temporary = _write_temporary(str(folder), data)
+    temporary = write_temporary(str(folder), data)
     try:
         number = _give_name(str(folder), temporary, data, first_number)
     finally:
-        _remove(temporary)
+        remove(temporary)
     _sync_folder(str(folder))
     return number
 
@@ -114,7 +114,8 @@ def publish_twin(folder: Path, text: str, first_number: int) -> int:
 # Below, paths are strings: a replay publishes thousands of twins, and `Path` costs more than the calls themselves.
 
 
-def _write_temporary(folder: str, data: bytes) -> str:
+def write_temporary(folder: str, data: bytes) -> str:
+    """Write a file under a name that `sweep_temporaries` knows, synced; returns its path."""
     temporary = os.path.join(folder, f".tmp-{os.urandom(8).hex()}")
     _write_new(temporary, data)
     return temporary
@@ -192,16 +193,16 @@ class TwinWriter:
             raise
         finally:
             for temporary in temporaries:
-                _remove(temporary)
+                remove(temporary)
 
     def _write_all(self, folders: Sequence[str], texts: Sequence[bytes], temporaries: list[str]) -> None:
         """Write each text under a temporary name of its own; the names are noted as they come to be."""
         if len(texts) < 2:
-            temporaries += map(_write_temporary, folders, texts)
+            temporaries += map(write_temporary, folders, texts)
             return
         # syncs that wait together share the disk's journal: forty cost little more than one
         started = [
-            self._pool.submit(_write_temporary, folder, data) for folder, data in zip(folders, texts, strict=True)
+            self._pool.submit(write_temporary, folder, data) for folder, data in zip(folders, texts, strict=True)
         ]
         wait(started)
         failures = [error for each in started if (error := each.exception()) is not None]
@@ -239,11 +240,12 @@ def _write_new(path: str, data: bytes) -> None:
         finally:
             os.close(descriptor)
     except OSError:
-        _remove(path)  # a full disk: the name is ours, and nothing is better than half
+        remove(path)  # a full disk: the name is ours, and nothing is better than half
         raise
 
 
-def _remove(path: str) -> None:
+def remove(path: str) -> None:
+    """Remove a file that may be gone."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
 
