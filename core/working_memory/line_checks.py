@@ -127,18 +127,21 @@ class Sources:
         return [_Unit(text, _plain_terms(text), _words(text)) for text in (*held, *said)]
 
     @cached_property
-    def _users_terms(self) -> frozenset[str]:
+    def _users_texts(self) -> list[Prepared]:
+        """The user's own words, and memory."""
         own = [message.text for message in self._material.messages if message.role == "user"]
-        return content_terms("\n".join((*own, *self._material.user_texts, *self._remembered)))
+        return [prepare(text) for text in (*own, *self._material.user_texts, *self._remembered)]
+
+    @cached_property
+    def _users_terms(self) -> frozenset[str]:
+        return content_terms("\n".join(text.text for text in self._users_texts))
 
     def _is_the_users(self, text: str) -> bool:
         """Whether a statement about the user stands in the user's words or in memory; others always may."""
         about = _ABOUT_USER.search(text)
         if about is None:
             return True
-        own = [prepare(message.text) for message in self._material.messages if message.role == "user"]
-        own += [prepare(part) for part in (*self._material.user_texts, *self._remembered)]
-        if not check_evidence(text, own).supported:
+        if not check_evidence(text, self._users_texts).supported:
             return False
         terms = content_terms(_ABOUT_USER.sub(" ", text))
         return count_present(terms, self._users_terms) >= _LEAST_OWN * len(terms)
