@@ -1,33 +1,24 @@
 """keepsake-jobs: the engine without a window, for the terminal and for cron."""
 
 import asyncio
-import os
 import signal
 import tempfile
-from collections.abc import Coroutine
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from core import report
 from core.commands import commits, config, exam, goals, models, tree, work
-from core.config import load_settings
+from core.commands.terminal import EXIT_STOPPED, DataDir, catch_signals, console, open_engine, run
 from core.engine import Engine
-from core.errors import CoreError
 from core.model import ReplayProgress, ReplayStage
-from core.paths import DataFolder, find_data_folder, find_resources
-
-EXIT_ERROR = 1
-EXIT_STOPPED = 130  # what a shell reports for Ctrl+C
+from core.paths import find_resources
 
 cli = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="Keepsake without a window."
 )
-console = Console()
-DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Data folder; the app's own if left out.")]
 
 
 @cli.command()
@@ -38,7 +29,7 @@ def replay(
     show: Annotated[bool, typer.Option(help="Print what memory holds afterwards.")] = False,
 ) -> None:
     """Feed transcripts through the same path as the chat; Ctrl+C stops, running again goes on."""
-    _run(_replay(files, find_data_folder(data_dir), embeddings=embeddings, show=show))
+    run(_replay(files, data_dir, embeddings=embeddings, show=show))
 
 
 @cli.command()
@@ -46,13 +37,13 @@ def demo() -> None:
     """Replay a sample conversation into a temporary folder and print what memory makes of it."""
     sample = find_resources() / "demo" / "conversation.jsonl"
     with tempfile.TemporaryDirectory(prefix="keepsake-demo-") as folder:
-        _run(_replay([sample], DataFolder(Path(folder)), embeddings=True, show=True))
+        run(_replay([sample], Path(folder), embeddings=True, show=True))
 
 
 @cli.command()
 def show(data_dir: DataDir = None) -> None:
     """Print Working Memory, segments and MEMORY.md of every conversation."""
-    _run(_show(find_data_folder(data_dir)))
+    run(_show(data_dir))
 
 
 commits.add_to(cli)
@@ -69,43 +60,23 @@ def main() -> None:
     cli()
 
 
-def _run(job: Coroutine[object, object, int]) -> None:
-    """Run a command to its end; an expected failure is one sentence and exit code 1."""
-    try:
-        code = asyncio.run(job)
-    except CoreError as error:
-        Console(stderr=True).print(str(error), style="red", markup=False, highlight=False)
-        raise typer.Exit(EXIT_ERROR) from error
-    if code:
-        raise typer.Exit(code)
-
-
-async def _replay(files: list[Path], folder: DataFolder, *, embeddings: bool, show: bool) -> int:
-    settings = load_settings(folder.settings, os.environ)
-    if not embeddings:
-        settings = settings.without_embeddings()
-    stop = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
-    engine = Engine(folder, settings, exclusive=False)
-    code = 0
-    try:
-        await engine.open()
+async def _replay(files: list[Path], data_dir: Path | None, *, embeddings: bool, show: bool) -> int:
+    stop = catch_signals(signal.SIGINT)
+    async with open_engine(data_dir, embeddings=embeddings) as engine:
         for file in files:
             result = await _replay_file(engine, file, stop)
             _say(file, result, stopped=stop.is_set())
             if stop.is_set():
-                code = EXIT_STOPPED
                 break
         for problem in engine.status.problems:
             console.print(problem, style="yellow", markup=False)
-        if not stop.is_set():
-            with console.status("Finishing segments …"):
-                await engine.wait_idle()
+        if stop.is_set():
+            return EXIT_STOPPED
+        with console.status("Finishing segments …"):
+            await engine.wait_idle()
         if show and not stop.is_set():
             await report.print_memory(engine, console)
-    finally:
-        await engine.aclose()
-    return code
+    return 0
 
 
 async def _replay_file(engine: Engine, file: Path, stop: asyncio.Event) -> ReplayProgress:
@@ -135,11 +106,7 @@ def _say(file: Path, result: ReplayProgress, *, stopped: bool) -> None:
         console.print(text, style="yellow", markup=False)
 
 
-async def _show(folder: DataFolder) -> int:
-    engine = Engine(folder, load_settings(folder.settings, os.environ), exclusive=False)
-    try:
-        await engine.open()
+async def _show(data_dir: Path | None) -> int:
+    async with open_engine(data_dir) as engine:
         await report.print_memory(engine, console)
-    finally:
-        await engine.aclose()
     return 0

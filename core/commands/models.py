@@ -1,6 +1,5 @@
 """keepsake-jobs models: what is here, elsewhere and on offer; choosing, adding, downloading."""
 
-import asyncio
 import signal
 from pathlib import Path
 from typing import Annotated
@@ -8,10 +7,8 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from core.commands.terminal import DataDir, console, open_engine, run
+from core.commands.terminal import EXIT_STOPPED, DataDir, catch_signals, console, open_engine, run
 from core.model_files import DownloadProgress, ImportWay, ModelCard, ModelRole
-
-EXIT_STOPPED = 130  # what a shell reports for Ctrl+C
 
 Role = Annotated[ModelRole, typer.Argument(help="chat, memory or embedding")]
 Model = Annotated[str, typer.Argument(help='The file\'s name or path as "models list" prints it; "" for the default.')]
@@ -122,8 +119,7 @@ async def _add(data_dir: Path | None, file: Path, way: ImportWay | None) -> int:
 
 
 async def _download(data_dir: Path | None, offer: str) -> int:
-    stop = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
+    stop = catch_signals(signal.SIGINT)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     async with open_engine(data_dir) as engine:
         with Progress(*columns, TimeRemainingColumn(), console=console) as bar:

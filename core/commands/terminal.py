@@ -1,9 +1,10 @@
-"""What the commands share: the console, the data folder's option, an engine for one command, exit codes."""
+"""What the commands share: the console, the data folder's option, an engine for one command, signals, exit codes."""
 
 import asyncio
 import os
+import signal
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from core.errors import CoreError
 from core.paths import find_data_folder
 
 EXIT_ERROR = 1
+EXIT_STOPPED = 130  # what a shell reports for Ctrl+C
 
 console = Console()
 DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Data folder; the app's own if left out.")]
@@ -33,12 +35,22 @@ def run(job: Coroutine[object, object, int]) -> None:
 
 
 @asynccontextmanager
-async def open_engine(data_dir: Path | None) -> AsyncIterator[Engine]:
+async def open_engine(data_dir: Path | None, *, embeddings: bool = True) -> AsyncIterator[Engine]:
     """Open the engine beside an app that may be running; closed at the end, whatever happens."""
     folder = find_data_folder(data_dir)
-    engine = Engine(folder, load_settings(folder.settings, os.environ), exclusive=False)
+    settings = load_settings(folder.settings, os.environ)
+    engine = Engine(folder, settings if embeddings else settings.without_embeddings(), exclusive=False)
     try:
         await engine.open()
         yield engine
     finally:
         await engine.aclose()
+
+
+def catch_signals(*numbers: signal.Signals) -> asyncio.Event:
+    """Return an event that is set where one of the signals would have ended the command."""
+    stop = asyncio.Event()
+    with suppress(NotImplementedError):  # on Windows loops have no handlers: Ctrl+C ends the command at once
+        for number in numbers:
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop

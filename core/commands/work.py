@@ -17,14 +17,14 @@ import typer
 from rich.table import Table
 
 from core.activity import Activity, QueuedJob
-from core.commands.terminal import DataDir, console, open_engine, run
+from core.catalogue.memory import read_free_bytes
+from core.commands.terminal import EXIT_STOPPED, DataDir, catch_signals, console, open_engine, run
 from core.engine import Engine
 from core.model import ModelPhase
 from core.services.activity import fits_memory
 
 EXIT_GIVEN_UP = 3
 EXIT_TIME_UP = 4
-EXIT_STOPPED = 130
 LOOK_EVERY_S = 1.0
 MODEL_WITHIN_S = 120.0
 FLUSH_WITHIN_S = 600.0
@@ -80,7 +80,7 @@ async def _status(data_dir: Path | None, *, as_json: bool) -> int:
 
 
 async def _work(data_dir: Path | None, *, seconds: float | None, retry: bool) -> int:
-    stop = _catch_signals()
+    stop = catch_signals(signal.SIGINT, signal.SIGTERM)
     async with open_engine(data_dir) as engine:
         note = await _prepare_model(engine)
         if note:
@@ -95,7 +95,7 @@ async def _work(data_dir: Path | None, *, seconds: float | None, retry: bool) ->
 
 
 async def _flush(data_dir: Path | None, *, rested_s: float) -> int:
-    stop = _catch_signals()
+    stop = catch_signals(signal.SIGINT, signal.SIGTERM)
     async with open_engine(data_dir) as engine:
         newest = _newest(await engine.activity.load())
         await engine.backroom.worker.drain()  # turns that wait belong to the segments first
@@ -142,7 +142,7 @@ async def _prepare_model(engine: Engine) -> str:
     if engine.activity.app_runs:
         engine.activity.leave_model_work()
         return "The app is open and holds the model: recaps and updates that ask it are left to the app."
-    if not fits_memory(model.stat().st_size, _read_free_bytes()):
+    if not fits_memory(model.stat().st_size, read_free_bytes()):
         return f"{model.name} does not fit into the memory that is free now; the work is done without a model."
     settled = asyncio.Event()
     loading = (ModelPhase.STARTING, ModelPhase.LOADING)
@@ -179,25 +179,6 @@ async def _sum_up(engine: Engine, newest: int, *, stopped: bool, timed: bool) ->
 
 def _newest(activity: Activity) -> int:
     return max((each.id for each in activity.recent), default=0)
-
-
-def _catch_signals() -> asyncio.Event:
-    stop = asyncio.Event()
-    if os.name != "nt":  # there the loop knows no handlers: Ctrl+C ends the command at once
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    return stop
-
-
-def _read_free_bytes() -> int | None:
-    """How much memory is free, where the system says so."""
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return None
 
 
 def _print_status(activity: Activity, *, app_runs: bool) -> None:
