@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from operator import mul, sub
 
+from core.embedding.signatures import find_by_signature
 from core.paths import find_resources
 
 Vector = Sequence[float] | bytes
@@ -124,8 +125,7 @@ def confirm_drift(
 
 def calibration(model: str | None) -> Calibration:
     """Return how a model's vectors are compared, by its signature's beginning; threshold 0.40 for an unknown one."""
-    known = [prefix for prefix in _table() if prefix and model is not None and model.startswith(prefix)]
-    return _table()[max(known, key=len, default="")]
+    return find_by_signature(_table(), model) or _table()[""]
 
 
 def personal_threshold(similarities: Sequence[float], base: float) -> float:

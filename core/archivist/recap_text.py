@@ -13,10 +13,11 @@ from core.archivist.recap import RecapBudget, plan_budget, write_bookend
 from core.archivist.tree import TreeMessage, prepare_input
 from core.archivist.words import all_phrases, find_terms, fold, is_cjk, split_words, stop_words
 from core.model import Role
+from core.text.linear import as_probability
 from core.text.sentences import split_sentences
 from core.text.statements import StatementKind, find_statements
 from core.text.tokens import estimate_tokens, truncate_tokens
-from core.working_memory.saliency import as_probability, rate_sentences
+from core.working_memory.saliency import rate_sentences
 
 MAX_SENTENCES = 3  # below a bookend
 MAX_CANDIDATES = 9  # put before a model, one digit each

@@ -15,7 +15,9 @@ from operator import add, mul, sub
 
 from core.archivist.drift import Vector, calibration, read_vector
 from core.archivist.words import Terms, find_terms
+from core.embedding.signatures import find_by_signature
 from core.paths import find_resources
+from core.text.linear import Linear, as_probability, read_columns
 from core.text.tokens import estimate_tokens
 
 NEAR = 3  # messages before whose words count
@@ -51,20 +53,14 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scorer:
-    """Weights of one look: log-odds = bias + sum of weight * (feature - mean) / deviation."""
+class Scorer(Linear):
+    """Weights of one look."""
 
-    means: tuple[float, ...]
-    deviations: tuple[float, ...]
-    weights: tuple[float, ...]
-    bias: float
     threshold: float  # a probability above it is another topic
 
     def rate(self, features: Sequence[float]) -> float:
         """Return the probability that the message leaves the topic."""
-        rows = zip(self.weights, features, self.means, self.deviations, strict=True)
-        odds = self.bias + sum(weight * (feature - mean) / deviation for weight, feature, mean, deviation in rows)
-        return 1 / (1 + math.exp(-max(-50.0, min(50.0, odds))))
+        return as_probability(self.add_up(features))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +73,7 @@ class Scorers:
 
 def find_scorers(model: str | None) -> Scorers | None:
     """Return the scorers of a model, by its signature's beginning; None for one that was not measured."""
-    known = [prefix for prefix in _table() if model is not None and model.startswith(prefix)]
-    return _table()[max(known, key=len)] if known else None
+    return find_by_signature(_table(), model)
 
 
 def leaves_topic(look: Look, scorer: Scorer, model: str | None) -> bool | None:
@@ -169,10 +164,7 @@ def _table() -> dict[str, Scorers]:
 
 
 def _read_scorer(table: dict[str, object]) -> Scorer:
-    rows = table["features"]
-    assert isinstance(rows, dict)
-    columns = [[float(value) for value in rows[name]] for name in FEATURES]
-    means, deviations, weights = (tuple(column) for column in zip(*columns, strict=True))
+    means, deviations, weights = read_columns(table, FEATURES)
     return Scorer(
         means=means,
         deviations=deviations,

