@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from app.theme import Look
@@ -177,13 +177,3 @@ class Mark(QWidget):
     def _on_look(self) -> None:
         self.setFixedSize(self._look.px(self._size), self._look.px(self._size))
         self.update()
-
-
-class ClickFrame(QFrame):
-    """A frame that passes clicks on its empty places on."""
-
-    clicked = Signal()
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        self.clicked.emit()
-        super().mousePressEvent(event)
