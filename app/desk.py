@@ -80,15 +80,26 @@ class Desk(QObject):
         self.engine = engine
         report = window.toast.show_text
         self.list = ConversationsPresenter(
-            engine, ListPane(window, self._offer_undo_of_list), report=report, on_open=self._on_open
+            engine,
+            ListPane(window, lambda text: self._offer_undo(self.list.undo_delete, text)),
+            report=report,
+            on_open=self._on_open,
         )
         self.chat = ChatPresenter(engine, window.chat, report=report, create=self.list.create)
         self.memory = MemoryPresenter(
-            engine.memory, window.memory, report=report, offer_undo=self._offer_undo_of_memory, clock=time.time
+            engine.memory,
+            window.memory,
+            report=report,
+            offer_undo=lambda text: self._offer_undo(self.memory.undo, text),
+            clock=time.time,
         )
         self.compact = CompactPresenter(engine.commits, window.memory.commits, report=report, clock=time.time)
         self.segments = SegmentsPresenter(
-            engine.segments, window.segments, report=report, offer_undo=self._offer_undo_of_segments, clock=time.time
+            engine.segments,
+            window.segments,
+            report=report,
+            offer_undo=lambda text: self._offer_undo(self.segments.undo, text),
+            clock=time.time,
         )
         self.tree = TreePresenter(engine.tree, window.segments.tree, report=report, clock=time.time)
         self.files = FilesPresenter(
@@ -96,7 +107,7 @@ class Desk(QObject):
             engine.goals,
             window.files,
             report=report,
-            offer_undo=self._offer_undo_of_files,
+            offer_undo=lambda text: self._offer_undo(self.files.undo_last, text),
             clock=time.time,
         )
         self.profile = ProfilePresenter(engine.profile, window.profile, report=report, clock=time.time)
@@ -161,6 +172,19 @@ class Desk(QObject):
             signal.connect(self.memory.update_now)
         self._join_memory()
         self._join_segments()
+        self._join_files()
+        self._join_profile()
+        self._join_prompt()
+        self._join_pages()
+        window.activity.retry_requested.connect(self.activity.retry)
+        window.activity.retry_all_requested.connect(self.activity.retry_all)
+        window.inspector.tab_changed.connect(self._on_tab)
+        self._on_tab(window.inspector.current())
+
+    def _join_pages(self) -> None:
+        """What opens beside the window: models, settings, how answers are made."""
+        window, chat, menus = self._window, self._window.chat, self._window.menus
+        menus.settings_requested.connect(self.pages.open_settings)
         for signal in (chat.models_requested, menus.models_requested):
             signal.connect(self.pages.open_models)
         for signal in (chat.answers_requested, menus.answers_requested):
@@ -171,25 +195,25 @@ class Desk(QObject):
         self.asking_pane.preset_chosen.connect(self.asking.choose_preset)
         self._drop = FileDrop(self, window, chat.composer.entry.viewport(), takes=is_model_file)
         self._drop.dropped.connect(self.pages.import_models)
-        self._join_files()
-        window.profile.turn_requested.connect(self._jump_to)
-        window.profile.confirm_requested.connect(self.profile.confirm)
-        window.profile.pin_requested.connect(self.profile.pin)
-        window.profile.correct_requested.connect(self.profile.correct)
-        window.profile.choose_requested.connect(self.profile.choose)
-        window.profile.ask_forget_requested.connect(self.profile.ask_to_forget)
-        window.profile.forget_requested.connect(self.profile.forget)
-        window.profile.keep_requested.connect(self.profile.keep)
-        window.profile.undo_requested.connect(self.profile.undo)
-        window.prompt.chosen.connect(self.prompt.choose)
-        window.prompt.instructions_saved.connect(self.prompt.set_instructions)
-        window.prompt.turn_requested.connect(self._jump_to)
-        window.prompt.copy_requested.connect(self._copy)
-        menus.settings_requested.connect(self.pages.open_settings)
-        window.activity.retry_requested.connect(self.activity.retry)
-        window.activity.retry_all_requested.connect(self.activity.retry_all)
-        window.inspector.tab_changed.connect(self._on_tab)
-        self._on_tab(window.inspector.current())
+
+    def _join_profile(self) -> None:
+        tab = self._window.profile
+        tab.turn_requested.connect(self._jump_to)
+        tab.confirm_requested.connect(self.profile.confirm)
+        tab.pin_requested.connect(self.profile.pin)
+        tab.correct_requested.connect(self.profile.correct)
+        tab.choose_requested.connect(self.profile.choose)
+        tab.ask_forget_requested.connect(self.profile.ask_to_forget)
+        tab.forget_requested.connect(self.profile.forget)
+        tab.keep_requested.connect(self.profile.keep)
+        tab.undo_requested.connect(self.profile.undo)
+
+    def _join_prompt(self) -> None:
+        tab = self._window.prompt
+        tab.chosen.connect(self.prompt.choose)
+        tab.instructions_saved.connect(self.prompt.set_instructions)
+        tab.turn_requested.connect(self._jump_to)
+        tab.copy_requested.connect(self._copy)
 
     def _join_files(self) -> None:
         tab = self._window.files
@@ -247,7 +271,8 @@ class Desk(QObject):
 
     def _on_changes(self, changes: Changes) -> None:
         self.asking.on_changes(changes)
-        self._show_place()
+        if changes.model or changes.settings or changes.everything:
+            self._show_place()
         self.pages.on_changes(changes)
         for pane in (
             self.list,
@@ -284,23 +309,11 @@ class Desk(QObject):
         self.list.new()
         self._window.chat.composer.entry.setFocus()
 
-    def _offer_undo_of_list(self, text: str) -> None:
-        self._toast_undo = self.list.undo_delete
-        self._window.toast.show_text(text, undo=True)
-
-    def _offer_undo_of_memory(self, text: str) -> None:
-        self.list.forget_undo()  # the toast has one Undo, of what it says
-        self._toast_undo = self.memory.undo
-        self._window.toast.show_text(text, undo=True)
-
-    def _offer_undo_of_segments(self, text: str) -> None:
-        self.list.forget_undo()
-        self._toast_undo = self.segments.undo
-        self._window.toast.show_text(text, undo=True)
-
-    def _offer_undo_of_files(self, text: str) -> None:
-        self.list.forget_undo()
-        self._toast_undo = self.files.undo_last
+    def _offer_undo(self, undo: Callable[[], None], text: str) -> None:
+        """Show what was done, with the way back: the toast has one Undo, of what it says."""
+        if undo != self.list.undo_delete:
+            self.list.forget_undo()
+        self._toast_undo = undo
         self._window.toast.show_text(text, undo=True)
 
     @Slot()
