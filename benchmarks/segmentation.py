@@ -25,11 +25,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import Measure, make_parser, print_result, say
+from benchmarks.logistic import Fit
 from benchmarks.topic_shifts import (
     Dialogue,
-    Fit,
     LookRows,
     as_fit,
+    as_scorer,
     choose_hold,
     fit_scorer,
     read_gold,
@@ -178,7 +179,7 @@ def calibrate(parts: Sequence[LookRows], shipped: Scorers) -> Scorers:
     threshold = max(THRESHOLDS, key=lambda value: rate_flags(second, parts, value))
     rows = np.array([row for part in parts for row in part.first])
     cuts = second.rate(np.array([row for part in parts for row in part.second])) > threshold
-    return Scorers(first=first.as_scorer(choose_hold(first, rows, cuts)), second=second.as_scorer(threshold))
+    return Scorers(first=as_scorer(first, choose_hold(first, rows, cuts)), second=as_scorer(second, threshold))
 
 
 def run(file: Path, name: str, count: int) -> dict[str, Measure]:

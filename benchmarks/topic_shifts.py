@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.logistic import Fit, Rows, fit, make_start
 from core.archivist.drift import Vector, update_centroid
 from core.archivist.topic_shift import Look, Scorer, Spoken, read_features
 
-Rows = NDArray[np.float64]
 RIDGE = 1e-3
 KEPT_BY_FIRST = 0.97  # of what the second look cuts, the first must hold back
-SAME = 1e-3  # a feature that differs less is the same everywhere
+HELD = 1e6  # the ridge of a weight that is to stay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,27 +70,15 @@ def read_rows(dialogue: Dialogue, model: str) -> LookRows:
     return rows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
-    """A logistic regression over standardised features; the last weight is the bias."""
-
-    means: Rows
-    deviations: Rows
-    weights: Rows
-
-    def rate(self, rows: Rows) -> Rows:
-        odds = ((rows - self.means) / self.deviations) @ self.weights[:-1] + self.weights[-1]
-        rated: Rows = 1 / (1 + np.exp(-np.clip(odds, -50, 50)))
-        return rated
-
-    def as_scorer(self, threshold: float) -> Scorer:
-        return Scorer(
-            means=tuple(map(float, self.means)),
-            deviations=tuple(map(float, self.deviations)),
-            weights=tuple(map(float, self.weights[:-1])),
-            bias=float(self.weights[-1]),
-            threshold=threshold,
-        )
+def as_scorer(fitted: Fit, threshold: float) -> Scorer:
+    """Return the form of the product."""
+    return Scorer(
+        means=tuple(map(float, fitted.means)),
+        deviations=tuple(map(float, fitted.deviations)),
+        weights=tuple(map(float, fitted.weights[:-1])),
+        bias=float(fitted.weights[-1]),
+        threshold=threshold,
+    )
 
 
 def as_fit(scorer: Scorer) -> Fit:
@@ -111,28 +99,14 @@ def fit_scorer(
     ridge: float = RIDGE,
     without: Sequence[int] = (),
 ) -> Fit:
-    """Fit by Newton's method; with a `prior` the ridge pulls towards its weights instead of towards 0.
+    """Fit weights; with a `prior` the ridge pulls towards its weights instead of towards 0.
 
     Features `without` keep the weight they start from.
     """
-    means = rows.mean(0) if prior is None else prior.means
-    spread = rows.std(0)
-    deviations = np.where(spread < SAME, 1.0, spread) if prior is None else prior.deviations
-    inputs = np.hstack([(rows - means) / deviations, np.ones((len(rows), 1))])
-    origin = np.zeros(inputs.shape[1]) if prior is None else prior.weights
+    pull = np.full(rows.shape[1], ridge)
+    pull[list(without)] = HELD
     counted = np.ones(len(rows)) if weights is None else weights
-    pull = np.full(inputs.shape[1], ridge * counted.sum())
-    pull[-1] = 1e-6  # the bias is free
-    pull[list(without)] = 1e9
-    found = origin.copy()
-    for _ in range(80):
-        rated = 1 / (1 + np.exp(-np.clip(inputs @ found, -50, 50)))
-        curvature = (inputs * (counted * (rated * (1 - rated) + 1e-9))[:, None]).T @ inputs + np.diag(pull)
-        step = np.linalg.solve(curvature, inputs.T @ (counted * (rated - begins)) + pull * (found - origin))
-        found = found - step
-        if np.abs(step).max() < 1e-7:
-            break
-    return Fit(means=means, deviations=deviations, weights=found)
+    return fit(rows, begins, counted=counted, pull=pull, start=prior or make_start(rows))
 
 
 def choose_hold(first: Fit, first_rows: Rows, second_cuts: NDArray[np.bool_]) -> float:

