@@ -14,6 +14,7 @@ from core.jobs.segmentation import Arrival, Plan
 from core.model import Role, Section, SessionId, TurnId
 from core.profile.forgetting import cut_forgotten
 from core.sessions.fold import gather_known
+from core.sessions.view import SINGLE
 from core.storage.conversations import Standing
 from core.storage.episodic import EpisodicRow
 from core.storage.memory_versions import PendingLine, Version
@@ -75,7 +76,7 @@ class Noticed:
 
 def count_kept(sections: Iterable[Section]) -> int:
     """Count the lines that the user would call remembered: title and state follow the talk by themselves."""
-    return sum(1 for section in sections if section not in (Section.TITLE, Section.STATE))
+    return sum(1 for section in sections if section not in SINGLE)
 
 
 def notice(

@@ -204,18 +204,7 @@ class TurnHook:
             await self._write_twins([row for each in taken for row in each.rows], numbers)
 
     async def _write_twins(self, rows: Sequence[EpisodicRow], numbers: Sequence[TurnId]) -> None:
-        written = [
-            Twin(
-                session_id=row.session_id,
-                turn=row.turn,
-                role=row.role,
-                timestamp_ms=round(row.ts * 1000),
-                text=row.content,
-                lesson=row.lesson,
-                tool_calls_json=row.tool_calls_json,
-            )
-            for row in rows
-        ]
+        written = list(map(make_twin, rows))
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._files, lambda: self._twins.write(*written))
         await self._database.write(lambda c: outbox.finish_all(c, numbers, outbox.TWIN))
@@ -317,6 +306,19 @@ class TurnHook:
 
     async def _in_pool(self, job: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._pool, job)
+
+
+def make_twin(row: EpisodicRow) -> Twin:
+    """Return the Markdown twin of an indexed message."""
+    return Twin(
+        session_id=row.session_id,
+        turn=row.turn,
+        role=row.role,
+        timestamp_ms=round(row.ts * 1000),
+        text=row.content,
+        lesson=row.lesson,
+        tool_calls_json=row.tool_calls_json,
+    )
 
 
 def _put_rows(c: Connection, finished: Finished, texts: Redacted) -> tuple[EpisodicRow, ...]:

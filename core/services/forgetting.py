@@ -13,11 +13,13 @@ from core.archivist.twin_rewriting import rewrite_twins
 from core.archivist.twins import Twin
 from core.changes import Changes
 from core.errors import NotFoundError
+from core.jobs.turn_hook import make_twin
 from core.model import EditKind, ForgetLine, LineState, MemoryEdit, MemoryLine, Origin, Role, Section, SessionId, TurnId
 from core.profile.forgetting import ForgetPlan, Forgotten, cut_forgotten, find_hints, hash_rows, hide_forgotten
 from core.redaction import redact
 from core.services.ground import Ground
-from core.services.memory_changes import SINGLE, Plan, Situation, load_situation, plan_back, store_plan
+from core.services.memory_changes import Plan, Situation, load_situation, plan_back, store_plan
+from core.sessions.view import SINGLE
 from core.storage import conversations, episodic, memory_edits, memory_versions
 from core.storage.database import Connection
 from core.storage.memory_edits import Change
@@ -84,9 +86,9 @@ class MemoryForgetter:
 
     async def list_lines(self, plan: ForgetPlan) -> tuple[ForgetLine, ...]:
         """Return the lines of all conversations' memories that say what is to be forgotten; changes nothing."""
-        about = _read_plan(plan)
+        about = await self._ground.think(partial(_read_plan, plan))
         found: list[ForgetLine] = []
-        for session_id, situation in await self._find(plan):
+        for session_id, situation in await self._find(plan, about):
             title = await self._ground.database.read(partial(_load_title, session_id))
             lines = await self._ground.think(partial(_list_lines, situation, about))
             found += [replace(line, session_id=session_id, place=title) for line in lines]
@@ -94,9 +96,9 @@ class MemoryForgetter:
 
     async def prepare(self, plan: ForgetPlan) -> tuple[Prepared, ...]:
         """Return each memory that holds what is to be forgotten as it will be without; changes nothing."""
-        about = _read_plan(plan)
+        about = await self._ground.think(partial(_read_plan, plan))
         found = []
-        for session_id, situation in await self._find(plan):
+        for session_id, situation in await self._find(plan, about):
             prepared = await self._ground.think(partial(_prepare, session_id, situation, about))
             if prepared is not None:
                 found.append(prepared)
@@ -104,9 +106,11 @@ class MemoryForgetter:
 
     async def finish(self, missed: Sequence[Prepared], plan: ForgetPlan) -> list[Taken]:
         """Do what `store` could not, as memory was updated in between."""
-        about, taken = _read_plan(plan), list[Taken]()
+        if not missed:
+            return []
+        about, taken = await self._ground.think(partial(_read_plan, plan)), list[Taken]()
         for session_id in [each.session_id for each in missed]:
-            load = partial(_load_one, session_id)
+            load = partial(load_situation, session_id=session_id)
             for _ in range(TRIES):
                 try:
                     situation = await self._ground.database.read(load)
@@ -161,11 +165,10 @@ class MemoryForgetter:
 
         await self._ground.think(rewrite)
 
-    async def _find(self, plan: ForgetPlan) -> list[tuple[SessionId, Situation]]:
+    async def _find(self, plan: ForgetPlan, about: About) -> list[tuple[SessionId, Situation]]:
         """Return the memories that may say it, by the words in them."""
         if not plan.facets:
             return []
-        about = await self._ground.think(lambda: _read_plan(plan))
         sessions = await self._ground.database.read(memory_versions.list_sessions)
         found: list[tuple[SessionId, Situation]] = []
         for start in range(0, len(sessions), BATCH):
@@ -219,17 +222,7 @@ def _load_twins(forgotten: Forgotten, c: Connection) -> list[Twin]:
     for text in forgotten.texts:
         row = next((row for row in episodic.load_turn(c, text.turn) if row.role is Role.USER), None)
         if row is not None:
-            twins.append(
-                Twin(
-                    session_id=row.session_id,
-                    turn=row.turn,
-                    role=row.role,
-                    timestamp_ms=round(row.ts * 1000),
-                    text=text.content,
-                    lesson=row.lesson,
-                    tool_calls_json=row.tool_calls_json,
-                )
-            )
+            twins.append(replace(make_twin(row), text=text.content))
     return twins
 
 
@@ -246,10 +239,6 @@ def _load_situations(sessions: Sequence[SessionId], c: Connection) -> list[tuple
         for session_id in sessions
         if conversations.load_standing(c, session_id) is not None
     ]
-
-
-def _load_one(session_id: SessionId, c: Connection) -> Situation:
-    return load_situation(c, session_id)
 
 
 def _load_back(taken: Taken, c: Connection) -> Situation | None:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 
 from core.errors import MemoryEditError, NotFoundError
 from core.model import EditKind, MemoryEdit, Origin, ParkedLine, Section, SessionId
+from core.sessions.view import SINGLE
 from core.storage import conversations, memory_edits, memory_versions, queue
 from core.storage.database import Connection
 from core.storage.memory_edits import Change
@@ -21,7 +22,6 @@ from core.working_memory.parked import release
 from core.working_memory.provenance import compare
 
 USER_MODE = "user"
-SINGLE = (Section.TITLE, Section.STATE)
 _NOT_WAITING = "That line no longer waits: it was taken in or discarded meanwhile."
 
 

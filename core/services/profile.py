@@ -11,7 +11,7 @@ from core.changes import Changes
 from core.errors import MessageError, NotFoundError
 from core.model import FacetOrigin, ForgetLine, ForgetPreview, Message, Profile, SessionId
 from core.profile import commands, forgetting
-from core.profile.forgetting import Forgotten
+from core.profile.forgetting import ForgetPlan, Forgotten
 from core.profile.keeping import as_reading
 from core.profile.slots import REDACTED, read_statement
 from core.profile.strength import classify
@@ -141,13 +141,7 @@ class ProfileService:
         found = await self._ground.backroom().keeper.find_lines(lambda text: forgetting.states_any(text, hashes))
         in_files = tuple(ForgetLine(place=file, text=line) for file, line in found)
         lines = (*in_files, *await self._memories.list_lines(plan))
-        return ForgetPreview(
-            facet_ids=tuple(row.id for row in plan.facets),
-            texts=tuple(row.value for row in plan.facets),
-            events=len(plan.events),
-            recaps=len(plan.segments),
-            lines=lines,
-        )
+        return replace(_preview(plan), lines=lines)
 
     async def forget(self, facet_ids: Sequence[str]) -> None:
         """Forget facets with all that rests on them alone; what is said again later does not bring them back.
@@ -237,7 +231,7 @@ class ProfileService:
             done = commands.obey(c, command, session_id, user.turn, at=user.created_at)
             note = done.note
             if done.to_forget:
-                self._to_forget = self._preview(c, done.asked, done.to_forget)
+                self._to_forget = replace(_preview(forgetting.plan_forget(c, done.to_forget)), asked=done.asked)
             elif done.facet_id:
                 old = next((row for row in before if row.id == done.facet_id), None)
                 words = f"Remembered “{_shorten(command.payload)}”"
@@ -246,16 +240,16 @@ class ProfileService:
         turns.set_note(c, user.id, note)
         return replace(user, note=note)
 
-    def _preview(self, c: Connection, asked: str, facet_ids: Sequence[str]) -> ForgetPreview:
-        plan = forgetting.plan_forget(c, facet_ids)
-        return ForgetPreview(
-            facet_ids=tuple(row.id for row in plan.facets),
-            texts=tuple(row.value for row in plan.facets),
-            events=len(plan.events),
-            recaps=len(plan.segments),
-            lines=(),
-            asked=asked,
-        )
+
+def _preview(plan: ForgetPlan) -> ForgetPreview:
+    """Say what a plan would remove, but for lines, which have to be looked for."""
+    return ForgetPreview(
+        facet_ids=tuple(row.id for row in plan.facets),
+        texts=tuple(row.value for row in plan.facets),
+        events=len(plan.events),
+        recaps=len(plan.segments),
+        lines=(),
+    )
 
 
 def _reword(row: FacetRow, words: str) -> FacetRow:
