@@ -25,7 +25,6 @@ from PySide6.QtWidgets import QApplication
 from qasync import QEventLoop
 
 from app import instance, logs
-from app.desk import Desk
 from app.garbage import GarbageCollector
 from app.smoke import SmokeError, run_smoke
 from app.theme import Look, ThemeMode
@@ -34,6 +33,7 @@ from core.errors import CoreError, FolderInUseError
 from core.paths import DataFolder, find_data_folder
 
 if TYPE_CHECKING:
+    from app.desk import Desk
     from core.engine import Engine
 
 log = logging.getLogger(__name__)
@@ -164,8 +164,7 @@ class Program:
             engine.start_model()  # in a process of its own, beside what the window still needs
             self._first.listen()
             await loop.run_in_executor(self._pool, _warm_up)
-            gc.freeze()  # what is here stays: looking through all of it for garbage would stall the window for 40 ms
-            desk = Desk(engine, self._window, self._state)
+            desk = self._make_desk(engine)
             await desk.start()
             self._window.hide_notice()
             if self._options.smoke is not None:
@@ -186,7 +185,13 @@ class Program:
         settings = load_settings(self._folder.settings, os.environ)
         return Engine(self._folder, settings, resources=self._options.resources)
 
-    async def _run_smoke(self, desk: Desk, text: str) -> int:
+    def _make_desk(self, engine: "Engine") -> "Desk":
+        from app.desk import Desk  # imported by now, see `_warm_up`
+
+        gc.freeze()  # what is here stays: looking through all of it for garbage would stall the window for 40 ms
+        return Desk(engine, self._window, self._state)
+
+    async def _run_smoke(self, desk: "Desk", text: str) -> int:
         self._smoked = True
         try:
             result = await run_smoke(desk, self._window, text, window_ms=self._window_ms)
@@ -230,7 +235,8 @@ async def _close_engine(engine: "Engine") -> None:
 
 
 def _warm_up() -> None:
-    """Import what the first reply needs, off the thread that paints."""
+    """Import what joins engine and window, and what the first reply needs, off the thread that paints."""
+    import app.desk  # noqa: F401 (0.1 s that the first paint need not wait for)
     from app.rendering import code, markdown
 
     markdown.warm_up()

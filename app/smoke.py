@@ -2,12 +2,14 @@
 
 import asyncio
 import time
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
-from app.desk import Desk
 from app.windows.main_window import MainWindow
 from core.errors import CoreError
 from core.model import LineState, Message, MessageStatus, Role
+
+if TYPE_CHECKING:
+    from app.desk import Desk
 
 LIMIT_S = 120.0
 POLL_S = 0.1
@@ -26,7 +28,7 @@ class SmokeError(Exception):
     """The check failed; the text says at what."""
 
 
-async def run_smoke(desk: Desk, window: MainWindow, text: str, *, window_ms: int) -> SmokeResult:
+async def run_smoke(desk: "Desk", window: MainWindow, text: str, *, window_ms: int) -> SmokeResult:
     """Type and send `text`, wait for the model's reply and for a line of Working Memory.
 
     Raises `SmokeError` with a sentence when either does not come within 120 s.
@@ -39,7 +41,7 @@ async def run_smoke(desk: Desk, window: MainWindow, text: str, *, window_ms: int
     return SmokeResult(window_ms=window_ms, reply=reply, memory=memory)
 
 
-async def _wait_for_reply(desk: Desk, deadline: float) -> str:
+async def _wait_for_reply(desk: "Desk", deadline: float) -> str:
     while time.monotonic() < deadline:
         session = desk.list.selected
         messages = await desk.engine.load_messages(session, limit_turns=1) if session else ()
@@ -52,7 +54,7 @@ async def _wait_for_reply(desk: Desk, deadline: float) -> str:
     raise SmokeError(f"No reply within {LIMIT_S:.0f} s. The model: {desk.engine.model_status.detail or '?'}")
 
 
-async def _wait_for_memory(desk: Desk, deadline: float) -> str:
+async def _wait_for_memory(desk: "Desk", deadline: float) -> str:
     while time.monotonic() < deadline:
         try:
             session = desk.list.selected

@@ -37,6 +37,16 @@ def test_it_reports_when_it_is_ready_and_ends_on_sigterm(root, tmp_path):
     assert "window interactive after" in (tmp_path / "data" / "state" / "keepsake.log").read_text()
 
 
+def test_the_first_paint_waits_for_nothing_that_only_the_opened_store_needs(root):
+    code = "import sys, app.main; print([name for name in sys.modules if name.startswith(('app.', 'core.'))])"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, text=True, stdout=subprocess.PIPE, check=True
+    ).stdout
+    assert "app.windows.main_window" in loaded
+    for late in ("app.desk", "app.presenters", "core.engine", "core.storage"):
+        assert late not in loaded
+
+
 def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_left_behind(root, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     program = start(root, tmp_path / "file", "--smoke", "hello")
