@@ -25,6 +25,7 @@ from core.working_memory.held import (
     rewrite_line,
     take_out,
     with_body,
+    with_parked,
 )
 from core.working_memory.marks import CARRIED, RESTORED, strip_tag
 from core.working_memory.parked import release
@@ -89,12 +90,10 @@ def edits_between(before: Held, after: Held) -> tuple[MemoryEdit, ...]:
             elif known.locked != line.locked:
                 edits.append(_edit(EditKind.LOCK if line.locked else EditKind.UNLOCK, section, line.text))
             above = line.text
-        waiting, waited = after.parked_of(section), {line.text for line in before.parked_of(section)}
-        still = {line.text for line in waiting}
-        edits += [
-            _edit(EditKind.DROP, section, line.text) for line in before.parked_of(section) if line.text not in still
-        ]
-        edits += [_parking(section, line) for line in waiting if line.text not in waited]
+        waited, waiting = before.parked_of(section), after.parked_of(section)
+        earlier, still = {line.text for line in waited}, {line.text for line in waiting}
+        edits += [_edit(EditKind.DROP, section, line.text) for line in waited if line.text not in still]
+        edits += [_parking(section, line) for line in waiting if line.text not in earlier]
     return tuple(edits)
 
 
@@ -190,15 +189,9 @@ def _move(held: Held, edit: MemoryEdit) -> Applied:
     line, item = lines[at], items_of(held, section)[at]
     text = line.text if item.parent is None else strip_tag(item.alone, RESTORED, CARRIED)
     without = _remove(held, edit).held
-    came = MemoryEdit(
-        kind=EditKind.ADD, section=to, text=text, after=edit.after, origin=line.origin, turns=line.turns,
-        locked=line.locked,
-    )  # fmt: skip
-    moved = _add(without, came)
-    back = MemoryEdit(
-        kind=EditKind.MOVE, section=to, text=text, to=section, after=lines[at - 1].text if at else "",
-        origin=line.origin, turns=line.turns, locked=line.locked,
-    )  # fmt: skip
+    came = replace(line, text=text)
+    moved = _add(without, _addition(to, came, edit.after))
+    back = replace(_addition(to, came, lines[at - 1].text if at else ""), kind=EditKind.MOVE, to=section)
     return Applied(held=moved.held, inverse=(back, *moved.inverse[1:]))
 
 
@@ -218,18 +211,18 @@ def _bring_back(held: Held, edit: MemoryEdit) -> Applied:
         replace(edit, kind=EditKind.ADD, text=waiting.text, origin=waiting.origin or Origin.USER, turns=waiting.turns),
     )
     section = edit.section
-    left = tuple(line for line in came.held.parked_of(section) if line.text != waiting.text)
     inverse = [_edit(EditKind.REMOVE, section, waiting.text), _parking(section, waiting)]
     inverse += [back for back in came.inverse if back.kind is EditKind.PARK and back.text != waiting.text]
-    return Applied(held=replace(came.held, parked={**came.held.parked, section: left}), inverse=tuple(inverse))
+    return Applied(held=_let_go(came.held, section, waiting), inverse=tuple(inverse))
 
 
 def _drop(held: Held, edit: MemoryEdit) -> Applied:
     waiting = _need_parked(held, edit)
-    left = tuple(line for line in held.parked_of(edit.section) if line.text != waiting.text)
-    return Applied(
-        held=replace(held, parked={**held.parked, edit.section: left}), inverse=(_parking(edit.section, waiting),)
-    )
+    return Applied(held=_let_go(held, edit.section, waiting), inverse=(_parking(edit.section, waiting),))
+
+
+def _let_go(held: Held, section: Section, waiting: ParkedLine) -> Held:
+    return with_parked(held, section, [line for line in held.parked_of(section) if line.text != waiting.text])
 
 
 def _park(held: Held, edit: MemoryEdit) -> Applied:
@@ -238,8 +231,9 @@ def _park(held: Held, edit: MemoryEdit) -> Applied:
         raise MemoryEditError(_THERE)
     origin = None if edit.origin is Origin.USER else edit.origin
     came = ParkedLine(text=edit.text, reason=edit.reason, turns=edit.turns, origin=origin, at=edit.since)
-    after = replace(held, parked={**held.parked, section: (*waiting, came)})
-    return Applied(held=after, inverse=(_edit(EditKind.DROP, section, edit.text),))
+    return Applied(
+        held=with_parked(held, section, (*waiting, came)), inverse=(_edit(EditKind.DROP, section, edit.text),)
+    )
 
 
 def _finish(before: Held, after: Held, section: Section, inverse: tuple[MemoryEdit, ...]) -> Applied:
@@ -247,8 +241,8 @@ def _finish(before: Held, after: Held, section: Section, inverse: tuple[MemoryEd
     waiting = before.parked_of(section)
     left = release(waiting, after.document.bodies[section])
     gone = [line for line in waiting if line not in left]
-    parked = {**after.parked, section: left}
-    return Applied(held=replace(after, parked=parked), inverse=(*inverse, *(_parking(section, line) for line in gone)))
+    back = (*inverse, *(_parking(section, line) for line in gone))
+    return Applied(held=with_parked(after, section, left), inverse=back)
 
 
 def _need_line(lines: Sequence[MemoryLine], text: str) -> int:
@@ -269,7 +263,7 @@ def _edit(kind: EditKind, section: Section, text: str) -> MemoryEdit:
     return MemoryEdit(kind=kind, section=section, text=text)
 
 
-def _addition(section: Section, line: MemoryLine, above: str) -> MemoryEdit:
+def _addition(section: Section, line: MemoryLine, above: str | None) -> MemoryEdit:
     return MemoryEdit(
         kind=EditKind.ADD, section=section, text=line.text, after=above, origin=line.origin, turns=line.turns,
         locked=line.locked,

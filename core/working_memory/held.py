@@ -12,7 +12,7 @@ from core.model import LineState, MemoryLine, Origin, ParkedLine, Section
 from core.redaction import redact
 from core.text.items import BodyItem, extract_items, render_item, render_items
 from core.text.keys import item_key
-from core.working_memory.bodies import insert_item, read_body, remove_items, safe_body, split_items
+from core.working_memory.bodies import add_items, insert_item, read_body, remove_items, safe_body, split_items
 from core.working_memory.document import EMPTY, Document, make_safe, settle
 from core.working_memory.marks import CARRIED, RESTORED, strip_tag
 
@@ -97,6 +97,11 @@ def with_body(held: Held, section: Section, body: str, known: Sequence[MemoryLin
     return replace(after, lines={**held.lines, section: _label(after, section, known)})
 
 
+def with_parked(held: Held, section: Section, waiting: Sequence[ParkedLine]) -> Held:
+    """Put what waits for a section in place."""
+    return replace(held, parked={**held.parked, section: tuple(waiting)})
+
+
 def insert_line(held: Held, section: Section, after: str | None, text: str) -> str:
     """Return a body with a new line after another, in the form its section has."""
     body, items = held.document.bodies[section], items_of(held, section)
@@ -104,7 +109,7 @@ def insert_line(held: Held, section: Section, after: str | None, text: str) -> s
         return _plain_or_bullet(text)
     at = place_after(held.lines_of(section), after)
     if at == len(items):
-        return f"{body}\n{render_item(text)}" if body else render_item(text)
+        return add_items(body, [text])
     return insert_item(body, items[at - 1] if at else None, text)
 
 
