@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Protocol
 
-from app.presenters.tasks import Refresher, Report, Tasks
+from app.presenters.tasks import Report, TabRefresher, Tasks
 from core.changes import Changes
 from core.model import FileDone, FileEntry, GoalProposal, GoalsState, MemoryFile
 
@@ -56,8 +56,7 @@ class FilesPresenter:
         self._offer_undo = offer_undo
         self._clock = clock
         self._tasks = Tasks(report)
-        self._refresher = Refresher(self._tasks, self._reload)
-        self._visible = False
+        self._refresher = TabRefresher(self._tasks, self._reload, visible=False, each_time=True)
         self._last: int | None = None  # the user's last change here
         self._busy = 0
 
@@ -67,19 +66,16 @@ class FilesPresenter:
 
     def set_visible(self, visible: bool) -> None:
         """Whether the tab is on screen; the files are read again each time, for other editors exist."""
-        self._visible = visible
-        if visible:
-            self._refresher.request()
+        self._refresher.set_visible(visible)
 
     def on_changes(self, changes: Changes) -> None:
         """Reload if a file changed."""
-        if self._visible and (changes.files or changes.everything):
+        if changes.files or changes.everything:
             self._refresher.request()
 
     def refresh(self) -> None:
         """Something else may have written a file."""
-        if self._visible:
-            self._refresher.request()
+        self._refresher.request()
 
     def undo(self, change_id: int) -> None:
         """Take one recorded change back; what came after it stays where it can."""

@@ -91,7 +91,7 @@ class ModelsPresenter:
         self._report = report
         self._reload_after_s = reload_after_s
         self._tasks = Tasks(view.show_message)
-        self._refresher = TabRefresher(self._tasks, self._reload, visible=False)
+        self._refresher = TabRefresher(self._tasks, self._reload, visible=False, each_time=True)
         self._reload_due = False
         self._looked = False
         self._cards: tuple[ModelCard, ...] = ()
@@ -113,12 +113,10 @@ class ModelsPresenter:
 
     def set_visible(self, visible: bool) -> None:
         """Whether the page is open. Each time it opens, list and other programs' folders are read."""
+        self._refresher.set_visible(visible)
         if visible:
-            self._refresher.visible = True
-            self._refresher.request()
             self._tasks.start(self._look_elsewhere())
         else:
-            self._refresher.set_visible(False)
             self._errors.clear()
 
     def on_changes(self, changes: Changes) -> None:

@@ -84,17 +84,23 @@ class Refresher:
 
 
 class TabRefresher(Refresher):
-    """Reloads only while its tab is on screen; what was asked for meanwhile is loaded when it is again."""
+    """Reloads only while its tab is on screen; what was asked for meanwhile is loaded when it is again.
 
-    def __init__(self, tasks: Tasks, load: Callable[[], Awaitable[None]], *, visible: bool) -> None:
+    `each_time`: so is what nobody asked for, for others than the engine may have changed it.
+    """
+
+    def __init__(
+        self, tasks: Tasks, load: Callable[[], Awaitable[None]], *, visible: bool, each_time: bool = False
+    ) -> None:
         super().__init__(tasks, load)
         self.visible = visible
+        self._each_time = each_time
         self._stale = False
 
     def set_visible(self, visible: bool) -> None:
         """Whether the tab is on screen."""
         self.visible = visible
-        if visible and self._stale:
+        if visible and (self._stale or self._each_time):
             self.request()
 
     def request(self) -> None:
