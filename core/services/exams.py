@@ -8,8 +8,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Literal
 
 from core.archivist.recap_writer import RecapModel
 from core.catalogue.choice import ChosenModel, ModelChoice
@@ -20,13 +21,21 @@ from core.llm.port import ChatModel
 from core.model import ExamResult, ModelPhase
 from core.model_files import ModelRole
 from core.services.ground import Ground
-from core.working_memory.update import Mode, Updater
+from core.working_memory.update import Updater
 
 log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 20.0
 REST_LOOKS = 6  # looks in a row at which the model had nothing to do, before an exam begins by itself
 _LOADED = frozenset({ModelPhase.READY, ModelPhase.READING, ModelPhase.WRITING})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Use:
+    """What a model may be asked to do about memory; `useful` names the questions that help, None all."""
+
+    mode: Literal["write", "select"]
+    useful: tuple[str, ...] | None = None
 
 
 class ExamsService:
@@ -83,12 +92,7 @@ class ExamsService:
 
     async def find_helper(self) -> Path | None:
         """Return the model that may be asked about memory, loaded or not; None where none may."""
-        wanted = self._ground.settings.models.memory_update
-        if wanted == "off":
-            return None
-        result = await self.load() if wanted == "auto" else None
-        fit = wanted != "auto" or (result is not None and result.verdict in ("write", "select"))
-        return await self._find_file() if fit else None
+        return await self._find_file() if await self._find_use() is not None else None
 
     def look_again(self) -> None:
         """Another model may be asked about memory from now on."""
@@ -122,30 +126,34 @@ class ExamsService:
 
     async def find_updater(self) -> Updater | None:
         """Return what asks the model for an update of memory; None where it is not to be asked, or not loaded."""
-        wanted = self._ground.settings.models.memory_update
-        if wanted == "off" or self._model.status.phase not in _LOADED:
-            return None
-        if wanted != "auto":
-            return Updater(self._model, cast(Mode, wanted), pool=self._ground.pool)
-        result = await self.load()
-        if result is None or result.verdict not in ("write", "select"):
-            return None
-        return Updater(self._model, cast(Mode, result.verdict), useful=result.useful, pool=self._ground.pool)
+        use = await self._find_use() if self._is_loaded else None
+        return Updater(self._model, use.mode, useful=use.useful, pool=self._ground.pool) if use else None
 
     async def find_recap_model(self) -> RecapModel | None:
         """Return what may be asked to sum up, by the same verdict; None where nothing may, or none is loaded."""
+        use = await self._find_use() if self._is_loaded else None
+        if use is None:
+            return None
+        if use.mode == "write" or use.useful is None:
+            return RecapModel(model=self._model, mode=use.mode)
+        languages = frozenset(each.partition(":")[0] for each in use.useful if each.endswith(":keep"))
+        return RecapModel(model=self._model, mode=use.mode, languages=languages) if languages else None
+
+    @property
+    def _is_loaded(self) -> bool:
+        return self._model.status.phase in _LOADED
+
+    async def _find_use(self) -> _Use | None:
+        """Say what the model may be asked to do, by the settings or its exam; None for nothing."""
         wanted = self._ground.settings.models.memory_update
-        if wanted == "off" or self._model.status.phase not in _LOADED:
+        if wanted == "off":
             return None
         if wanted != "auto":
-            return RecapModel(model=self._model, mode="write" if wanted == "write" else "select")
+            return _Use(mode="write" if wanted == "write" else "select")
         result = await self.load()
         if result is None or result.verdict not in ("write", "select"):
             return None
-        if result.verdict == "write":
-            return RecapModel(model=self._model, mode="write")
-        languages = frozenset(each.partition(":")[0] for each in result.useful if each.endswith(":keep"))
-        return RecapModel(model=self._model, mode="select", languages=languages) if languages else None
+        return _Use(mode="write" if result.verdict == "write" else "select", useful=result.useful)
 
     async def _find_file(self) -> Path | None:
         found = await self._ground.think(self._find) if not self._served() else None
