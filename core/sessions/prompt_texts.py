@@ -18,10 +18,12 @@ class PromptTexts:
     recap: str
 
 
+@cache  # read by every prompt, on the thread of the database
 def load_prompt_texts(language: str) -> PromptTexts:
     """Return the words for a conversation's language; English where there are none."""
     known, folder = language.split("-")[0], find_resources() / "prompts"
-    frames = _load_frames().get(known, _load_frames()["en"])
+    found = tomllib.loads((folder / "context.toml").read_text(encoding="utf-8"))
+    frames = found.get(known, found["en"])
     texts = {}
     for name in ("chat", "profile"):
         file = folder / f"{name}.{known}.md"
@@ -33,8 +35,3 @@ def load_prompt_texts(language: str) -> PromptTexts:
         document=frames["document"].strip(),
         recap=frames["recap"].strip(),
     )
-
-
-@cache
-def _load_frames() -> dict[str, dict[str, str]]:
-    return tomllib.loads((find_resources() / "prompts" / "context.toml").read_text(encoding="utf-8"))
