@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from core.archivist.entries import word_entry
 from core.config import LearningSettings
 from core.errors import CoreError, MemoryFileBusyError, MemoryFileError
+from core.jobs.notebook import MEMORY_FILE, choose_heading
 from core.memory_files.documents import Edit, Outcome
 from core.memory_files.entries import drop_saying, find_saying, read_entries
 from core.memory_files.history import KEPT_CHANGES, NewChange
@@ -25,17 +27,14 @@ from core.profile.forgetting import hide_forgotten
 from core.redaction import redact
 from core.storage import file_changes, tombstones
 from core.storage.database import Connection, Database
-from core.text.language import detect_language
 from core.text.statements import StatementKind
-from core.working_memory.heuristic_lasting import Lasting, find_lasting
+from core.working_memory.heuristic_lasting import find_lasting
 from core.working_memory.heuristic_terms import is_repeat
 
 T = TypeVar("T")
 
-MEMORY_FILE = "MEMORY.md"
 WORKSPACE = "default"
 SHOWN_CHANGES = 50
-SECTIONS = {"zh": "关于你", "en": "About you"}
 MISTAKES = "Tools"  # the heading above tools that keep failing
 REDACTED = "[REDACTED:"
 CATEGORIES = {StatementKind.PREFERENCE: "preference", StatementKind.FACT: "fact"}
@@ -238,15 +237,11 @@ def _group(said: Sequence[Said], held: Sequence[str]) -> list[tuple[str, list[st
         if REDACTED in entry.text or is_repeat(entry.text, known):
             continue
         known.append(entry.text)
-        language = detect_language(entry.text, "en").split("-")[0]
-        lines, turns = groups.setdefault(SECTIONS.get(language, SECTIONS["en"]), ([], []))
-        lines.append(_word(entry))
+        category = CATEGORIES[entry.kind]
+        lines, turns = groups.setdefault(choose_heading(category, entry.text), ([], []))
+        lines.append(word_entry(category, entry.text))
         turns.append(turn)
     return [(section, lines, tuple(dict.fromkeys(turns))) for section, (lines, turns) in groups.items()]
-
-
-def _word(entry: Lasting) -> str:
-    return f"- {CATEGORIES[entry.kind]}: {entry.text}"
 
 
 def _describe(count: int) -> str:

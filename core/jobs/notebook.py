@@ -15,7 +15,7 @@ from core.text.language import detect_language
 from core.working_memory.heuristic_terms import is_repeat
 
 MEMORY_FILE, SKILL_FILE = "MEMORY.md", "SKILL.md"
-# the heading an entry stands under where none was asked for, by category and language
+# by category and language
 HEADINGS = {
     "fact": {"en": "About you", "zh": "关于你"},
     "preference": {"en": "About you", "zh": "关于你"},
@@ -66,7 +66,7 @@ def write_entry(
         return replaced
     if entry_key(entry.text) in _keys_once_held(writer, file):
         return EntryResult(outcome=Outcome.REFUSED, reason="taken_out_before")
-    heading = section or _choose_heading(entry)
+    heading = section or choose_heading(entry.category, entry.text)
     return _as_result(writer.append(file, word_entry(entry.category, entry.text), cause, section=heading))
 
 
@@ -106,9 +106,10 @@ def _keys_once_held(writer: MemoryFileWriter, file: str) -> Collection[str]:
     return {entry_key(strip_entry(line)) for line in lines} - {""}
 
 
-def _choose_heading(entry: Entry) -> str:
-    words = HEADINGS[entry.category]
-    return words.get(detect_language(entry.text, "en").split("-")[0], words["en"])
+def choose_heading(category: str, text: str) -> str:
+    """Return the heading an entry stands under where none was asked for, in its language."""
+    words = HEADINGS[category]
+    return words.get(detect_language(text, "en").split("-")[0], words["en"])
 
 
 def _as_result(result: WriteResult) -> EntryResult:

@@ -38,7 +38,7 @@ class Asking:
         """
         wanted = settings or ConversationSettings(sampling=self._default)
         check_sampling(wanted.sampling)
-        text = clean_text(wanted.system_prompt)[:MAX_PROMPT_CHARS].strip() if wanted.system_prompt.strip() else ""
+        text = clean_instructions(wanted.system_prompt)
 
         def write(c: Connection) -> bool:
             before = self._read(c, session_id)
@@ -78,3 +78,8 @@ class Asking:
         return ConversationSettings(
             sampling=sampling, system_prompt=prompts.load_instructions(c, session_id), preset=preset
         )
+
+
+def clean_instructions(text: str) -> str:
+    """Return what the user tells the model for a conversation as it is kept, "" for nothing."""
+    return clean_text(text)[:MAX_PROMPT_CHARS].strip() if text.strip() else ""

@@ -14,10 +14,12 @@ from pathlib import Path
 
 from core.changes import Changes
 from core.errors import CoreError
+from core.jobs.notebook import MEMORY_FILE
 from core.memory_files.folder import Folder
 from core.memory_files.publish import read_base
 from core.model import Message, MessageId, PartKind, PromptPart, SentPrompt, SessionId, TurnId
 from core.redaction import redact
+from core.services.asking import clean_instructions
 from core.services.ground import Ground
 from core.sessions.budget import share_context
 from core.sessions.context import Prompt, Sources
@@ -25,12 +27,9 @@ from core.sessions.instruction import NO_NOTES, Notes
 from core.sessions.situation import is_off, load_sources, may_know
 from core.storage import prompts, recalls, turns
 from core.storage.database import Connection
-from core.text.cleaning import clean_text
 
 log = logging.getLogger(__name__)
 
-NOTES_FILE = "MEMORY.md"
-MAX_INSTRUCTION_CHARS = 20_000
 SPEAKERS = {"user": "User", "assistant": "Assistant"}
 
 
@@ -125,7 +124,7 @@ class PromptsService:
 
     async def set_instructions(self, session_id: SessionId, text: str) -> None:
         """Tell the model something at the top of every prompt of one conversation; blank text ends that."""
-        kept = clean_text(text)[:MAX_INSTRUCTION_CHARS].strip() if text.strip() else ""
+        kept = clean_instructions(text)
         await self._ground.database.write(lambda c: prompts.put_instructions(c, session_id, kept))
         self._ground.publish(Changes(prompts=frozenset({session_id})))
 
@@ -150,13 +149,13 @@ def read_notes(workspace: Path, limit_chars: int) -> Notes:
     """Return MEMORY.md for a prompt; a file that cannot be read is left out, and the reason kept."""
     try:
         with Folder.open(workspace) as folder:
-            return Notes(text=read_base(folder, NOTES_FILE).text, limit_chars=limit_chars)
+            return Notes(text=read_base(folder, MEMORY_FILE).text, limit_chars=limit_chars)
     except FileNotFoundError:
         return NO_NOTES
     except CoreError as error:
         return Notes(problem=str(error))
     except OSError as error:
-        return Notes(problem=f"{NOTES_FILE} cannot be read ({error.strerror or error})")
+        return Notes(problem=f"{MEMORY_FILE} cannot be read ({error.strerror or error})")
 
 
 def _redact_parts(parts: tuple[PromptPart, ...]) -> tuple[PromptPart, ...]:

@@ -35,15 +35,10 @@ CHARS_A_TOKEN, CJK_CHARS_A_TOKEN = 4.0, 0.66  # as `core.text.tokens` estimates
 Preferences = Callable[[SessionId, str], Awaitable[tuple[RecalledItem, ...]]]
 
 
-async def find_no_preferences(_session_id: SessionId, _text: str) -> tuple[RecalledItem, ...]:
-    """Return nothing: what stands for preferences until there are some."""
-    return ()
-
-
 class RecallService:
     """Finds what was said, and puts it before a message."""
 
-    def __init__(self, ground: Ground, *, preferences: Preferences = find_no_preferences) -> None:
+    def __init__(self, ground: Ground, *, preferences: Preferences) -> None:
         self._ground = ground
         self._preferences = preferences
         self._asked_for: set[SessionId] = set()
@@ -121,7 +116,7 @@ class RecallService:
         wanted = learning.stm_recall_enabled and (is_first or session_id in self._asked_for)
         self._asked_for.discard(session_id)
         text = redact(text)
-        preferences = await self._find_preferences(session_id, text) if learning.explicit_preferences_enabled else ()
+        preferences = await self._preferences(session_id, text) if learning.explicit_preferences_enabled else ()
         if not wanted and not preferences:
             return
         asked = await self._embed(text) if wanted else None
@@ -160,9 +155,6 @@ class RecallService:
         limits = _read_limits(learning, gathered.gate, self._budget_chars(language))
         limits = replace(limits, budget_chars=leave_room(limits.budget_chars, preferences, language))
         return compose(gathered, preferences, session_id=session_id, limits=limits, language=language)
-
-    async def _find_preferences(self, session_id: SessionId, text: str) -> tuple[RecalledItem, ...]:
-        return await self._preferences(session_id, text)
 
     def _budget_chars(self, language: str) -> int:
         """The setting, or what a quarter of the messages' share holds in a language's characters."""
