@@ -43,50 +43,62 @@ class FilesTab(QWidget):
     def __init__(self, look: Look) -> None:
         super().__init__()
         self._look = look
-        self._watcher = QFileSystemWatcher(self)
-        self._watch_pause = QTimer(self, interval=WATCH_PAUSE_MS, singleShot=True)
-        self._watch_pause.timeout.connect(self.changed_outside)
-        self._watcher.fileChanged.connect(lambda _path: self._watch_pause.start())
-        self._watcher.directoryChanged.connect(lambda _path: self._watch_pause.start())
         self._files: tuple[MemoryFile, ...] = ()
         self._now = 0.0
         self._name = "MEMORY.md"
+        self._mode = "read"  # read, entries or text
+        self._base = ""
         self._limit = PAGE_CHANGES
         self._cards: list[ChangeCard] = []
-        self._buttons = QHBoxLayout()
-        self._buttons.addStretch(1)
         self._choices: list[QPushButton] = []
         self._path = ElidedLabel("", "small")
         self._copy = make_button("Copy path", "link", self._on_copy)
-        self._mode = "read"  # read, entries or text
-        self._edit = make_button("Edit entries", "link", self._on_edit)
-        self._edit_text = make_button("Edit text", "link", self._on_edit_text)
-        self._save = make_button("Save", "small", self._on_save)
+        self._problem = make_label("", "error", wrap=True)
         self._warning = make_label("", "warning", wrap=True)
+        self._message = make_label("", "error", wrap=True)
         self._waiting = make_label(WAITING, "muted", wrap=True)
         self._waiting.hide()
         self._patience = QTimer(self, interval=PATIENCE_MS, singleShot=True)
         self._patience.timeout.connect(self._waiting.show)
+        self._empty = make_label("", "lead", wrap=True)
+        self.body = FileBody(look)
+        self.body.link_activated.connect(self.link_activated)
+        self.body.copy_requested.connect(self.copy_requested)
+        self.proposals = Proposals(look)
+        self.proposals.taken.connect(self.goal_taken)
+        self.proposals.dismissed.connect(self.goal_dismissed)
+        self.proposals.turn_requested.connect(self.turn_requested)
+        self._heading = make_label("Changes", "heading")
+        self._more = make_button("Show older changes", "link", self._on_more)
+        self._make_editors(look)
+        self._make_watcher()
+        self._lay_out(look)
+        look.changed.connect(self._on_look)
+        self._show()
+        self.show_message("")
+
+    def _make_editors(self, look: Look) -> None:
+        self._edit = make_button("Edit entries", "link", self._on_edit)
+        self._edit_text = make_button("Edit text", "link", self._on_edit_text)
+        self._save = make_button("Save", "small", self._on_save)
         self.entries = EntryList(look)
         self.entries.changed.connect(lambda entry, words: self.entry_changed.emit(self._name, entry, words))
         self.entries.removed.connect(lambda entry: self.entry_removed.emit(self._name, entry))
         self.editor = QPlainTextEdit()
         self.editor.setAccessibleName("The whole file")
         self.editor.setProperty("kind", "sheet-editor")
-        self._base = ""
-        self.proposals = Proposals(look)
-        self.proposals.taken.connect(self.goal_taken)
-        self.proposals.dismissed.connect(self.goal_dismissed)
-        self.proposals.turn_requested.connect(self.turn_requested)
-        self._problem = make_label("", "error", wrap=True)
-        self._message = make_label("", "error", wrap=True)
-        self._empty = make_label("", "lead", wrap=True)
-        self.body = FileBody(look)
-        self.body.link_activated.connect(self.link_activated)
-        self.body.copy_requested.connect(self.copy_requested)
-        self._heading = make_label("Changes", "heading")
+
+    def _make_watcher(self) -> None:
+        self._watcher = QFileSystemWatcher(self)
+        self._watch_pause = QTimer(self, interval=WATCH_PAUSE_MS, singleShot=True)
+        self._watch_pause.timeout.connect(self.changed_outside)
+        self._watcher.fileChanged.connect(lambda _path: self._watch_pause.start())
+        self._watcher.directoryChanged.connect(lambda _path: self._watch_pause.start())
+
+    def _lay_out(self, look: Look) -> None:
+        self._buttons = QHBoxLayout()
+        self._buttons.addStretch(1)
         self._changes = QVBoxLayout()
-        self._more = make_button("Show older changes", "link", self._on_more)
         path_row = QHBoxLayout()
         path_row.addWidget(self._path, 1)
         for button in (self._edit, self._edit_text, self._copy):
@@ -108,9 +120,6 @@ class FilesTab(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.area)
-        look.changed.connect(self._on_look)
-        self._show()
-        self.show_message("")
 
     def show_files(self, files: Sequence[MemoryFile], now: float) -> None:
         """Show the files as they are now."""
@@ -126,7 +135,7 @@ class FilesTab(QWidget):
     def show_proposals(self, proposals: Sequence[GoalProposal]) -> None:
         """Show what is proposed about the goals, on their page."""
         self.proposals.show_proposals(proposals)
-        self._show()
+        self._place_proposals()
 
     def set_busy(self, busy: bool) -> None:
         """Something is being written: nothing else is asked for meanwhile, and a long wait is said."""
@@ -200,9 +209,12 @@ class FilesTab(QWidget):
         self._edit.setVisible(fine and bool(entries) and self._mode != "text")
         self._edit_text.setText("Cancel" if self._mode == "text" else "Edit text")
         self._edit_text.setVisible(fine and self._mode != "entries")
-        self.proposals.setVisible(bool(self.proposals.held) and self._name == GOALS_FILE)
+        self._place_proposals()
         if self._mode == "entries":
             self.entries.show_entries(entries)
+
+    def _place_proposals(self) -> None:
+        self.proposals.setVisible(bool(self.proposals.held) and self._name == GOALS_FILE)
 
     def _set_mode(self, mode: str) -> None:
         self._mode = mode
