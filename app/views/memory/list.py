@@ -20,6 +20,7 @@ from app.models.memory import MemoryRows
 from app.rendering.memory_rows import LABELS, Act, LineAction, Row, RowKind
 from app.theme import Look
 from app.views.memory.editor import LineEditor
+from app.views.memory.keys import ACTS, is_command, is_redo
 from app.views.memory.layout import FOLD_PLACE, Zone
 from app.views.memory.painter import RowPainter
 from core.model import Section
@@ -27,18 +28,6 @@ from core.model import Section
 _Index = QModelIndex | QPersistentModelIndex
 GLOW_MS = 1_000
 _GLOWING = (RowKind.LINE, RowKind.WANTED)
-_STANDARD = (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo, QKeySequence.StandardKey.Copy)
-_LETTERS = {
-    Qt.Key.Key_L: (Act.LOCK, Act.UNLOCK),
-    Qt.Key.Key_M: (Act.MOVE,),
-    Qt.Key.Key_G: (Act.JUMP,),
-    Qt.Key.Key_N: (Act.ADD,),
-    Qt.Key.Key_F2: (Act.EDIT,),
-    Qt.Key.Key_Delete: (Act.REMOVE, Act.DISCARD, Act.DROP, Act.DISMISS),
-    Qt.Key.Key_Backspace: (Act.REMOVE, Act.DISCARD, Act.DROP, Act.DISMISS),
-    Qt.Key.Key_Return: (Act.EDIT, Act.KEEP, Act.BRING_BACK, Act.TAKE, Act.PUT_BACK, Act.FOLD, Act.ADD),
-    Qt.Key.Key_Enter: (Act.EDIT, Act.KEEP, Act.BRING_BACK, Act.TAKE, Act.PUT_BACK, Act.FOLD, Act.ADD),
-}
 
 
 class MemoryList(QListView):
@@ -222,24 +211,23 @@ class MemoryList(QListView):
 
     def event(self, event: QEvent) -> bool:
         """Keys that mean something here come here, not to the menu bar (F2 renames a conversation there)."""
-        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-            if (plain and event.key() in _LETTERS) or any(event.matches(key) for key in _STANDARD) or _is_ctrl_y(event):
-                event.accept()
-                return True
+        asks = event.type() is QEvent.Type.ShortcutOverride
+        if asks and isinstance(event, QKeyEvent) and is_command(event):
+            event.accept()
+            return True
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Undo):
             self.undo_requested.emit()
-        elif event.matches(QKeySequence.StandardKey.Redo) or _is_ctrl_y(event):
+        elif is_redo(event):
             self.redo_requested.emit()
         elif event.matches(QKeySequence.StandardKey.Copy):
             self.act(Act.COPY)
         elif event.modifiers() & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.ShiftModifier):
             super().keyPressEvent(event)
-        elif event.key() in _LETTERS:
-            self.act(*_LETTERS[Qt.Key(event.key())])
+        elif event.key() in ACTS:
+            self.act(*ACTS[Qt.Key(event.key())])
         elif event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right):
             self._fold_by_key(opens=event.key() == Qt.Key.Key_Right)
         elif event.text() and event.text().isprintable():
@@ -395,7 +383,3 @@ class MemoryList(QListView):
             self.update(self.rows.find(key))
         if self.painter_.glow <= 0:
             self.painter_.glowing = set()
-
-
-def _is_ctrl_y(event: QKeyEvent) -> bool:
-    return event.key() == Qt.Key.Key_Y and event.modifiers() == Qt.KeyboardModifier.ControlModifier
