@@ -23,15 +23,7 @@ from core.jobs.assembly import Backroom, build_backroom
 from core.jobs.finalise import FindModel
 from core.jobs.replay import replay_transcript
 from core.locks import AppLock
-from core.model import (
-    Conversation,
-    EngineStatus,
-    Message,
-    ModelStatus,
-    ReplayProgress,
-    SessionId,
-    TurnId,
-)
+from core.model import Conversation, EngineStatus, Message, ModelStatus, ReplayProgress, SessionId, TurnId
 from core.model_files import ModelRole
 from core.owners import APP, JOB, Owner
 from core.paths import DataFolder, find_data_folder, find_resources
@@ -89,37 +81,43 @@ class Engine:
         self._listeners: list[Listener] = []
         self._database = Database(folder.database)
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="thinking")
-        resources = resources or find_resources()
-        choice = ModelChoice(resources, folder.root, folder.models, settings.models)
-
-        def make_slot(role: ModelRole, states: Path | None = None) -> ChatModelSlot:
-            return ChatModelSlot(
-                resources,
-                folder.models,
-                settings.models,
-                pool=self._pool,
-                on_status=self._model_changed,
-                states=states,
-                find=lambda: choice.find(role),
-                served=role is ModelRole.CHAT,
-            )
-
-        self._model = make_slot(ModelRole.CHAT, states=folder.state / "kv")
-        self._memory_model = MemoryModel(
-            self._model, lambda: make_slot(ModelRole.MEMORY), has_own=choice.has_own_memory_model
-        )
         self._find_model = find_model
         self._backroom: Backroom | None = None
+        self._watch: asyncio.Task[None] | None = None
         ground = Ground(
             database=self._database,
             folder=folder,
             settings=settings,
-            resources=resources,
+            resources=resources or find_resources(),
             pool=self._pool,
             publish=self._publish,
             clock=clock,
             backroom=lambda: self.backroom,
         )
+        choice = ModelChoice(ground.resources, folder.root, folder.models, settings.models)
+        self._model = self._make_slot(ground, choice, ModelRole.CHAT, states=folder.state / "kv")
+        self._memory_model = MemoryModel(
+            self._model, lambda: self._make_slot(ground, choice, ModelRole.MEMORY), has_own=choice.has_own_memory_model
+        )
+        self._make_services(ground, choice)
+        self._replies = Replies(self._database, ask=self._ask, publish=self._publish, clock=clock, finished=self._wake)
+
+    def _make_slot(
+        self, ground: Ground, choice: ModelChoice, role: ModelRole, states: Path | None = None
+    ) -> ChatModelSlot:
+        return ChatModelSlot(
+            ground.resources,
+            ground.folder.models,
+            ground.settings.models,
+            pool=self._pool,
+            on_status=self._model_changed,
+            states=states,
+            find=lambda: choice.find(role),
+            served=role is ModelRole.CHAT,
+        )
+
+    def _make_services(self, ground: Ground, choice: ModelChoice) -> None:
+        """Make the areas of use cases, each an attribute."""
         self.activity = ActivityService(ground)
         self.servers = ServersService(ground, switch=self._switch_server)
         self.commits = CommitsService(ground)
@@ -146,8 +144,6 @@ class Engine:
         self.segments = SegmentsService(ground)
         self.settings = SettingsService(ground, os.environ)
         self.tree = TreeService(ground)
-        self._replies = Replies(self._database, ask=self._ask, publish=self._publish, clock=clock, finished=self._wake)
-        self._watch: asyncio.Task[None] | None = None
 
     # -- life ----------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.archivist.recap import Trigger
 from core.archivist.twins import TwinWriter
@@ -31,7 +32,7 @@ from core.owners import describe_owner, is_gone
 from core.paths import DataFolder
 from core.redaction import hide_contacts, redact
 from core.sessions.budget import share_context
-from core.sessions.phase_two import FindUpdater, find_no_updater
+from core.sessions.phase_two import Extraction, FindUpdater, find_no_updater
 from core.storage.database import Database
 
 COMMIT_RATIO = 0.5  # of the session share, pending or live (working-memory.md section 1)
@@ -82,6 +83,22 @@ class Backroom:
         self.archives.shutdown(wait=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shared:
+    """What several parts are built from."""
+
+    database: Database
+    workspace: Path
+    settings: Settings
+    pool: ThreadPoolExecutor
+    files: ThreadPoolExecutor
+    embedder: EmbedderSlot
+    keeper: MemoryKeeper
+    publish: Callable[[Changes], None]
+    clock: Callable[[], float]
+    find_model: FindModel
+
+
 def build_backroom(
     database: Database,
     *,
@@ -95,81 +112,50 @@ def build_backroom(
     find_updater: FindUpdater = find_no_updater,
 ) -> Backroom:
     """Build the parts; starts nothing. `find_model` and `find_updater` return what may be asked, None for nothing."""
-    workspace = folder.workspace()
     hide_contacts(settings.learning.redact_contacts)
-    files = ThreadPoolExecutor(1, thread_name_prefix="files")
+    workspace, files = folder.workspace(), ThreadPoolExecutor(1, thread_name_prefix="files")
     archives = ThreadPoolExecutor(2, thread_name_prefix="archives")
-    embedder = EmbedderSlot(_load_embedder if settings.models.embedding_enabled else None)
-    hook = TurnHook(
-        database,
-        twins=TwinWriter(workspace, redact),
-        embedder=embedder,
-        reader=TurnReader(pool),
+    shared = _Shared(
+        database=database,
+        workspace=workspace,
+        settings=settings,
         pool=pool,
         files=files,
-        learning=settings.learning,
+        embedder=EmbedderSlot(_load_embedder if settings.models.embedding_enabled else None),
+        keeper=MemoryKeeper(
+            database, workspace=workspace, learning=settings.learning, files=files, actor=_name_actor(owner)
+        ),
+        publish=publish,
         clock=clock,
+        find_model=find_model,
     )
     due_tokens = int(share_context(settings.models.context_tokens).session * COMMIT_RATIO)
     extractor = Extractor(database, learning=settings.learning, pool=pool, publish=publish)
-    committing = build_committing(
-        database,
-        workspace=workspace,
-        context_tokens=settings.models.context_tokens,
-        tail_tokens=due_tokens // 2,
-        find_updater=find_updater,
-        extract=extractor.extract_archive,
-        pool=pool,
-        archives=archives,
-        publish=publish,
-        clock=clock,
+    committing = _build_committing(
+        shared, archives, tail_tokens=due_tokens // 2, find_updater=find_updater, extract=extractor.extract_archive
     )
-    keeper = MemoryKeeper(
-        database, workspace=workspace, learning=settings.learning, files=files, actor=_name_actor(owner)
-    )
-    finishing = build_finishing(
-        database,
-        workspace=workspace,
-        learning=settings.learning,
-        find_model=find_model,
-        pool=pool,
-        files=files,
-        publish=publish,
-        clock=clock,
-    )
-    librarian = Librarian(
-        database,
-        keeper,
-        tools=Toolbox(database, keeper).functions,
-        learning=settings.learning,
-        find_model=find_model,
-        publish=publish,
-        clock=clock,
-    )
-    goals = GoalKeeper(
-        database, keeper, learning=settings.learning, find_model=find_model, publish=publish, clock=clock
-    )
+    finishing = _build_finishing(shared)
+    librarian = _build_librarian(shared)
+    vector_fill = VectorFill(database, shared.embedder, clock=clock)
+    rescanner = _build_rescanner(shared)
     # job kind -> handler; each room that brings one adds it here
     handlers: dict[str, Handler] = {
         **committing.handlers,
         **finishing.handlers,
-        LESSONS: LessonKeeper(database, keeper, publish=publish, clock=clock).run,
+        LESSONS: LessonKeeper(database, shared.keeper, publish=publish, clock=clock).run,
         EXTRACT: extractor.extract_segment,
-        GOALS: goals.run,
+        GOALS: _build_goals(shared).run,
         LIBRARIAN: librarian.run,
+        VECTORS: vector_fill.handle,
+        RESCAN: rescanner.handle,
     }
-    vector_fill = VectorFill(database, embedder, clock=clock)
-    handlers[VECTORS] = vector_fill.handle
-    rescanner = Rescanner(
-        database, workspace=workspace, keeper=keeper, pool=pool, files=files, publish=publish, clock=clock
-    )
-    handlers[RESCAN] = rescanner.handle
     finishing.finaliser.use(handlers)
+    hook = _build_hook(shared)
     worker = Worker(
         database,
         hook=hook,
         committer=committing.committer,
-        keeper=keeper,
+        keeper=shared.keeper,
         publish=publish,
         clock=clock,
         owner=owner,
@@ -183,15 +169,98 @@ def build_backroom(
         committing=committing,
         extractor=extractor,
         hook=hook,
-        keeper=keeper,
+        keeper=shared.keeper,
         librarian=librarian,
-        embedder=embedder,
+        embedder=shared.embedder,
         files=files,
         archives=archives,
         finishing=finishing,
         vector_fill=vector_fill,
         rescanner=rescanner,
         max_gap_s=float(settings.learning.max_time_gap_seconds),
+    )
+
+
+def _build_hook(shared: _Shared) -> TurnHook:
+    return TurnHook(
+        shared.database,
+        twins=TwinWriter(shared.workspace, redact),
+        embedder=shared.embedder,
+        reader=TurnReader(shared.pool),
+        pool=shared.pool,
+        files=shared.files,
+        learning=shared.settings.learning,
+        clock=shared.clock,
+    )
+
+
+def _build_committing(
+    shared: _Shared,
+    archives: ThreadPoolExecutor,
+    *,
+    tail_tokens: int,
+    find_updater: FindUpdater,
+    extract: Extraction,
+) -> Committing:
+    return build_committing(
+        shared.database,
+        workspace=shared.workspace,
+        context_tokens=shared.settings.models.context_tokens,
+        tail_tokens=tail_tokens,
+        find_updater=find_updater,
+        extract=extract,
+        pool=shared.pool,
+        archives=archives,
+        publish=shared.publish,
+        clock=shared.clock,
+    )
+
+
+def _build_finishing(shared: _Shared) -> Finishing:
+    return build_finishing(
+        shared.database,
+        workspace=shared.workspace,
+        learning=shared.settings.learning,
+        find_model=shared.find_model,
+        pool=shared.pool,
+        files=shared.files,
+        publish=shared.publish,
+        clock=shared.clock,
+    )
+
+
+def _build_librarian(shared: _Shared) -> Librarian:
+    return Librarian(
+        shared.database,
+        shared.keeper,
+        tools=Toolbox(shared.database, shared.keeper).functions,
+        learning=shared.settings.learning,
+        find_model=shared.find_model,
+        publish=shared.publish,
+        clock=shared.clock,
+    )
+
+
+def _build_goals(shared: _Shared) -> GoalKeeper:
+    return GoalKeeper(
+        shared.database,
+        shared.keeper,
+        learning=shared.settings.learning,
+        find_model=shared.find_model,
+        publish=shared.publish,
+        clock=shared.clock,
+    )
+
+
+def _build_rescanner(shared: _Shared) -> Rescanner:
+    return Rescanner(
+        shared.database,
+        workspace=shared.workspace,
+        keeper=shared.keeper,
+        pool=shared.pool,
+        files=shared.files,
+        publish=shared.publish,
+        clock=shared.clock,
     )
 
 
