@@ -153,12 +153,7 @@ def is_covered(old_item: str, new_items: Iterable[str], context: str = "") -> bo
     `context` is the old body: a name that starts the old item is known by the rest of the body.
     """
     listed = tuple(new_items)
-    return KeyIndex(listed).holds(old_item) or is_said(old_item, listed, context)
-
-
-def is_said(old_item: str, new_items: Iterable[str], context: str = "") -> bool:
-    """Do as `is_covered` does, for items that are known to hold no duplicate of the old one."""
-    return Statements(new_items).say(old_item, context)
+    return KeyIndex(listed).holds(old_item) or Statements(listed).say(old_item, context)
 
 
 class Holders:

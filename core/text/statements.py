@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from functools import cache, lru_cache
 
-from core.text.clauses import Clause, drop_foreign, fold, load_grammars, read_clauses
+from core.text.clauses import Clause, drop_foreign, fold, read_clauses
 from core.text.due import find_due
 from core.text.rules import RuleTable, load_rules
 
@@ -156,8 +156,3 @@ def _rule(table: RuleTable) -> _Rule:
         negative_in=table.pattern("negative_in"),
         barring=table.pattern("except"),
     )
-
-
-def list_languages() -> tuple[str, ...]:
-    """Return the languages that have statement rules."""
-    return tuple(grammar.language for grammar in load_grammars())

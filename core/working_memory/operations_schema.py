@@ -13,7 +13,6 @@ from typing import cast
 from core.model import Section
 
 TOOL_NAME = "update_working_memory"
-TOOL_DESCRIPTION = "Update the Working Memory: for each section keep it, rewrite it, or add items to it."
 
 JsonSchema = dict[str, object]
 
@@ -25,11 +24,10 @@ _ALLOWED = frozenset(
 @cache
 def tool_parameters() -> JsonSchema:
     """Return the JSON Schema of the tool's arguments: closed objects, `op` first in each."""
-    shape = {"oneOf": [_reduce(schema) for schema in _operation_schemas()]}
     names = [section.value for section in Section]
     sections = {
         "type": "object",
-        "properties": dict.fromkeys(names, shape),
+        "properties": dict.fromkeys(names, section_parameters()),
         "required": names,
         "additionalProperties": False,
     }
