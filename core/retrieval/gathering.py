@@ -115,19 +115,19 @@ def compose(
     """Return the block, "" for nothing, and everything that was considered, preferences first."""
     picked = select(session_id, gathered.turns, gathered.recaps, limits)
     considered = tuple(_describe(entry, gathered) for entry in picked)
-    used = [Quote(kind="preference", title="", at=item.at, text=item.text) for item in preferences if item.used]
+    used = [_quote(item) for item in preferences if item.used]
     used += [gathered.quotes[entry.offer.id][0] for entry in picked if entry.taken]
     return render_block(used, language), (*preferences, *considered)
 
 
 def leave_room(budget_chars: int, preferences: tuple[RecalledItem, ...], language: str) -> int:
     """Return the characters that are left for what is recalled, beside the block's frame and the preferences."""
-    taken = sum(
-        len(render_quote(Quote(kind="preference", title="", at=item.at, text=item.text), language)) + 1
-        for item in preferences
-        if item.used
-    )
+    taken = sum(_measure(_quote(item), language) for item in preferences if item.used)
     return max(0, budget_chars - FRAME_CHARS - taken)
+
+
+def _quote(preference: RecalledItem) -> Quote:
+    return Quote(kind="preference", title="", at=preference.at, text=preference.text)
 
 
 def _describe(entry: Picked, gathered: Gathered) -> RecalledItem:
