@@ -1,7 +1,6 @@
 """Recaps with a model whose answers are scripted here: what is kept of them, and what happens when it fails."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 from hypothesis import given
@@ -11,9 +10,9 @@ from core.archivist.recap_text import prepare_material
 from core.archivist.recap_writer import Part, RecapModel, Summed, Task, clamp, sum_up
 from core.archivist.tree import TreeMessage
 from core.errors import ModelError
-from core.llm.port import ChatMessage, ChoiceRequest, ChoiceScores, GenerationEnd, GenerationPiece, GenerationRequest
-from core.model import ModelPhase, ModelStatus, RecapSource, Role
+from core.model import RecapSource, Role
 from core.text.tokens import estimate_tokens
+from tests.core.scripted_chat import NEVER, ScriptedModel
 
 SAID = (
     "I want to move the billing service to PostgreSQL 16 before the winter.",
@@ -21,47 +20,6 @@ SAID = (
     "We decided to cut over on 14 December at 09:00, when traffic is lowest.",
     "Then the rehearsal is a week earlier.",
 )
-
-
-class ScriptedModel:
-    """Says what a test tells it to; each answer is a text, an error, or a wait that never ends."""
-
-    def __init__(self, *answers: str | ModelError | None, favourite: int = 1) -> None:
-        self.answers = list(answers)
-        self.favourite = favourite
-        self.asked: list[GenerationRequest | ChoiceRequest] = []
-        self.status = ModelStatus(name="scripted", phase=ModelPhase.READY, context_size_tokens=2_048)
-
-    async def generate(self, request: GenerationRequest) -> AsyncGenerator[GenerationPiece | GenerationEnd, None]:
-        self.asked.append(request)
-        answer = self.answers.pop(0)
-        if isinstance(answer, ModelError):
-            raise answer
-        if answer is None:
-            await asyncio.Event().wait()
-        yield GenerationPiece(answer or "")
-        yield GenerationEnd(
-            finish_reason="stop",
-            prompt_tokens=9,
-            reused_tokens=0,
-            new_tokens=9,
-            prompt_s=0,
-            generation_s=0,
-            context_used_tokens=18,
-        )
-
-    async def choose(self, request: ChoiceRequest) -> ChoiceScores:
-        self.asked.append(request)
-        chosen = str(self.favourite)
-        return ChoiceScores(
-            probabilities=tuple(float(each == chosen) for each in request.choices),
-            prompt_tokens=9,
-            reused_tokens=0,
-            prompt_s=0,
-        )
-
-    async def count_tokens(self, messages: Sequence[ChatMessage]) -> int:
-        return sum(estimate_tokens(message.text) for message in messages)
 
 
 def describe(*texts: str, deadline_s: float = 5.0) -> Task:
@@ -107,12 +65,12 @@ def test_a_model_that_fails_once_gets_a_second_chance():
 
 
 def test_a_model_that_never_answers_costs_the_deadline_and_no_more():
-    summed = ask(ScriptedModel(None), "write", describe(*SAID, deadline_s=0.05))
+    summed = ask(ScriptedModel(NEVER), "write", describe(*SAID, deadline_s=0.05))
     assert "did not finish" in summed.error
 
 
 def test_a_weak_model_picks_sentences_which_stay_as_they_were_said():
-    summed = ask(ScriptedModel(favourite=2), "select", describe(*SAID))
+    summed = ask(ScriptedModel(choose=lambda _: 1.0, favourite=1), "select", describe(*SAID))
     assert summed.source is RecapSource.SELECTED
     assert all(line in SAID for line in summed.text.splitlines())
     assert SAID[2] in summed.text.splitlines()

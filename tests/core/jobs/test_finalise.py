@@ -14,7 +14,7 @@ from core.errors import ModelError, NotFoundError
 from core.model import RecapSource, Segment, SegmentId, SessionId, TreeView, TurnId
 from core.storage import recaps, tree
 from core.storage.database import Connection
-from tests.core.archivist.test_recap_writer import ScriptedModel
+from tests.core.scripted_chat import ScriptedModel
 
 NO_VECTORS = ModelSettings(embedding_enabled=False)
 LONG = " It takes a while to read, as things do that matter to somebody who wants to get them right in the end."
@@ -135,7 +135,7 @@ def test_when_a_model_comes_the_placeholders_are_made_good_one_probe_first(tmp_p
         await bench.engine.segments.finish_closed()
         await bench.finish()
         assert states(await bench.segments())[:5] == ["model"] * 5
-        assert not bench.model.answers
+        assert not bench.model.replies
 
     run(tmp_path, story)
 
@@ -154,7 +154,7 @@ def test_a_failed_try_waits_longer_each_time_and_the_wait_is_stored(tmp_path):
             waits.append(closed.recap.next_try_at - bench.now)
             await bench.engine.segments.finish_closed()  # not due yet
             await bench.finish()
-            assert len(bench.model.answers) == 6 - 2 * len(waits)
+            assert len(bench.model.replies) == 6 - 2 * len(waits)
             bench.now = closed.recap.next_try_at
             await bench.engine.segments.finish_closed()
             await bench.finish()

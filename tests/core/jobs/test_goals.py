@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from core.engine import DataFolder, Engine
 from core.errors import NotFoundError
 from core.memory_files.goals import GOALS_FILE, Goal
 from core.model import GoalKind, LineState, MemoryLine, Origin, Role, TurnId
-from tests.core.archivist.test_recap_writer import ScriptedModel
+from tests.core.scripted_chat import ScriptedModel
 
 AT = 1_800_000_000.0
 GOAL = "My goal is to speak Portuguese by the end of next year."
@@ -29,13 +28,12 @@ class Goaler(ScriptedModel):
     recap = "Nothing to keep."
 
     def __init__(self, *changes: dict[str, object]) -> None:
-        super().__init__()
+        super().__init__(context_tokens=8_192)
         self.changes = list(changes)
-        self.status = replace(self.status, context_size_tokens=8_192)
 
     async def generate(self, request):
         wants = '"changes"' in request.json_schema
-        self.answers = [json.dumps({"changes": self.changes}) if wants else self.recap]
+        self.replies = [json.dumps({"changes": self.changes}) if wants else self.recap]
         async for piece in super().generate(request):
             yield piece
 

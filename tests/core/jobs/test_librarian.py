@@ -16,7 +16,7 @@ from core.memory_files.documents import Outcome
 from core.memory_files.writer import Cause
 from core.model import SegmentId
 from core.storage import events, facets, file_changes, queue, recaps
-from tests.core.archivist.test_recap_writer import ScriptedModel
+from tests.core.scripted_chat import ScriptedModel
 
 HOUR_S = 3_600.0
 AT = 1_800_000_000.0
@@ -85,10 +85,7 @@ class Bench:
             lambda c: recaps.load_spoken(c, stretch.session_id, first=stretch.first_turn, last=stretch.last_turn)
         )
         stated = await self.ask(lambda c: events.load_of_segment(c, stretch.id))
-        self.model = ScriptedModel(*answers)
-        self.model.status = self.model.status.__class__(
-            name="scripted", phase=self.model.status.phase, context_size_tokens=8_192
-        )
+        self.model = ScriptedModel(*answers, context_tokens=8_192)
         return await self.make_librarian().consult(self.model, stretch, spoken, stated)
 
 

@@ -15,7 +15,7 @@ from core.model import Conversation, MessageStatus, PartKind, Role, SentPrompt
 from core.sessions.context import Prompt, build_prompt
 from core.storage import prompts, turns
 from core.storage.prompts import KEPT
-from tests.core.archivist.test_recap_writer import ScriptedModel
+from tests.core.scripted_chat import ScriptedModel
 from tests.core.test_engine import say
 
 MODELS = ModelSettings(embedding_enabled=False, context_tokens=2_048)

@@ -14,17 +14,9 @@ from core.sessions.replies import PUBLISH_EVERY_S, Answer, Replies
 from core.sessions.transcript import begin_turn
 from core.storage import conversations, turns
 from core.storage.database import Database
+from tests.core.scripted_chat import END
 
 CHAT = SessionId("chat")
-END = GenerationEnd(
-    finish_reason="stop",
-    prompt_tokens=5,
-    reused_tokens=0,
-    new_tokens=3,
-    prompt_s=0.1,
-    generation_s=0.1,
-    context_used_tokens=8,
-)
 
 
 class Desk:

@@ -10,7 +10,7 @@ from core.catalogue.exam_results import ExamResults
 from core.llm.host import ModelHost
 from core.working_memory.exam import Exam
 from core.working_memory.exam_questions import LANGUAGES, load_exam
-from tests.core.working_memory.scripted import ScriptedModel
+from tests.core.scripted_chat import ScriptedModel
 
 WORTH = {s.text for language in LANGUAGES for c in load_exam(language) for s in c.sentences if s.keep}
 
@@ -54,7 +54,7 @@ def test_model_that_writes_well_may_write():
 
 
 def test_model_that_cannot_write_but_chooses_well_is_used_to_choose():
-    result = take(ScriptedModel(['{"op": "UPDATE", "content": "1.1.1.1.1.1.1'] * 4, choose=knows))
+    result = take(ScriptedModel(*['{"op": "UPDATE", "content": "1.1.1.1.1.1.1'] * 4, choose=knows))
     assert result.verdict == "select"
     assert "en:keep" in result.useful
     assert result.kept_f1 > result.kept_f1_ranked > 0
@@ -62,25 +62,25 @@ def test_model_that_cannot_write_but_chooses_well_is_used_to_choose():
 
 
 def test_model_without_an_opinion_is_not_used():
-    result = take(ScriptedModel(["1"] * 4))
+    result = take(ScriptedModel(*["1"] * 4))
     assert (result.verdict, result.useful) == ("off", ())
     assert "no better than the program alone" in result.sentence
 
 
 def test_model_that_broke_a_call_is_not_made_to_write_in_the_other_language_too():
-    hopeless, fine = ScriptedModel(["1"] * 4), Writing()
+    hopeless, fine = ScriptedModel(*["1"] * 4), Writing()
     take(hopeless)
     take(fine)
     assert (len(hopeless.requests), len(fine.requests)) == (2, 4)
 
 
 def test_model_that_contradicts_everything_is_not_used():
-    result = take(ScriptedModel(["1"] * 4, choose=lambda question: 1 - knows(question)))
+    result = take(ScriptedModel(*["1"] * 4, choose=lambda question: 1 - knows(question)))
     assert result.verdict == "off"
 
 
 def test_exam_ends_when_its_time_is_over_and_says_so():
-    result = take(ScriptedModel(["1"] * 4, choose=knows), limit_s=0.0)
+    result = take(ScriptedModel(*["1"] * 4, choose=knows), limit_s=0.0)
     assert (result.verdict, result.complete) == ("off", False)
     assert "slow" in result.sentence.lower()
 
@@ -91,7 +91,7 @@ def test_result_is_kept_by_the_files_content(tmp_path):
     copy.write_bytes(b"weights")
     other.write_bytes(b"other weights")
     results = ExamResults(tmp_path / "models")
-    exam = Exam(ScriptedModel(["1"] * 4), clock=lambda: 0.0, languages=("en",))
+    exam = Exam(ScriptedModel(*["1"] * 4), clock=lambda: 0.0, languages=("en",))
     result = asyncio.run(exam.take(model_name="a.gguf", sha256=results.hash(first), at=1.0))
     results.save(result)
     again = ExamResults(tmp_path / "models")
