@@ -77,6 +77,8 @@ def extract(c: Connection, turns: Sequence[ReadTurn]) -> bool:
 
 
 def _store_turn(c: Connection, turn: ReadTurn) -> None:
+    if not turn.ordered and not turn.stated:  # most turns
+        return
     row, segment, forgotten = turn.row, facets.find_segment(c, turn.row.turn), tombstones.load_all(c)
     for ordered in turn.ordered:
         if not is_buried(ordered, forgotten):
@@ -87,9 +89,7 @@ def _store_turn(c: Connection, turn: ReadTurn) -> None:
             continue
         _put_event(c, event, row, segment)
         if reading is not None:
-            take_reading(
-                c, reading, Said(turn=row.turn, at=row.at, origin=FacetOrigin.STATED, confidence=event.confidence)
-            )
+            _place(c, reading, Said(turn=row.turn, at=row.at, origin=FacetOrigin.STATED, confidence=event.confidence))
 
 
 def put_ordered(
@@ -148,6 +148,11 @@ def take_reading(c: Connection, reading: Reading, said: Said) -> tuple[Outcome |
             return Outcome.SUPPRESSED, ""
     else:
         tombstones.lift(c, reading.hashes())
+    return _place(c, reading, said)
+
+
+def _place(c: Connection, reading: Reading, said: Said) -> tuple[Outcome | None, str]:
+    """Do as `take_reading` does with a statement that is known not to be forgotten."""
     row = _find_facet(c, reading)
     if row is not None and _is_known(row, reading, said):
         return Outcome.UNCHANGED, row.id
