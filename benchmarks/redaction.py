@@ -3,8 +3,10 @@
     python -m benchmarks.redaction [--data DIR] [--json] [--each N] [--seed N] [--missed]
 
 Secrets of many kinds are made up and set into texts of many kinds; one counts as found if less than half of it, and no
-run of six of its characters, is left. The floor are the prefix rules of the well-known scanners alone. False alarms
-are counted on the chat lines of MemoryBank, LoCoMo and DialSeg711 (`--data`), and on lines that look like secrets.
+run of six of its characters, is left. `heldout_recall`: texts that were written after the rules; some of what was
+missed in them has been seen since (benchmarks/sets/secrets/carriers.py). The floor are the prefix rules of the
+well-known scanners alone. False alarms are counted on the chat lines of MemoryBank, LoCoMo and DialSeg711 (`--data`),
+and on lines that look like secrets.
 """
 
 import json
@@ -74,31 +76,29 @@ def make_cases(seed: int, carriers: tuple[Carrier, ...], each: int) -> Iterator[
 def measure_recall(seed: int, carriers: tuple[Carrier, ...], each: int, missed: list[str]) -> Measure:
     """Return the shares found by the floor and by us."""
     found, total = Counter[str](), 0
-    by_kind: Counter[str] = Counter()
     for kind, carrier, secret, text in make_cases(seed, carriers, each):
         total += 1
         found["floor"] += is_found(secret, mask_prefixes(text))
         if is_found(secret, mask(text)):
             found["ours"] += 1
         else:
-            by_kind[f"{kind.name} in {carrier.name}"] += 1
             missed.append(f"{kind.name} in {carrier.name}: {text!r} -> {mask(text)!r}")
     return Measure(floor=found["floor"] / total, ours=found["ours"] / total)
 
 
-def load_lines(data: Path) -> Iterator[tuple[str, str]]:
-    """Yield (set, line) of the chats that are there."""
+def load_lines(data: Path) -> Iterator[str]:
+    """Yield the lines of the chats that are there."""
     for file in sorted((data / "memorybank").glob("memory_bank_*.json")):
         for person in json.loads(file.read_text(encoding="utf-8")).values():
             for day in person["history"].values():
-                yield from (("memorybank", text) for turn in day for text in turn.values() if isinstance(text, str))
+                yield from (text for turn in day for text in turn.values() if isinstance(text, str))
     for file in sorted((data / "locomo").glob("*.json")):
         for name, value in json.loads(file.read_text(encoding="utf-8")).items():
             if name.startswith("session_") and name.count("_") == 1 and isinstance(value, list):
-                yield from (("locomo", turn["text"]) for turn in value if "text" in turn)
+                yield from (turn["text"] for turn in value if "text" in turn)
     file = data / "dialseg" / "dialseg_711.json"
     if file.exists():
-        yield from (("dialseg", text) for text in _strings(json.loads(file.read_text(encoding="utf-8"))))
+        yield from _strings(json.loads(file.read_text(encoding="utf-8")))
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -123,15 +123,16 @@ def count_alarms(lines: list[str], redact: Redact, shown: list[str]) -> float:
     return alarms * 10_000 / max(1, len(lines))
 
 
-def measure_speed(lines: list[str]) -> float:
+def measure_speed(lines: list[str], redact: Redact) -> float:
     """Return the processor's time for a message, in µs."""
     before = time.process_time()
     for line in lines:
-        mask(line)
+        redact(line)
     return (time.process_time() - before) * 1e6 / max(1, len(lines))
 
 
 def main() -> int:
+    """Print how well secrets are found, and what it costs."""
     parser = make_parser(__doc__)
     parser.add_argument("--each", type=int, default=6, help="secrets a kind and carrier")
     parser.add_argument("--seed", type=int, default=7)
@@ -147,16 +148,12 @@ def main() -> int:
     measures["lookalikes_alarms_per_10k"] = Measure(
         floor=count_alarms(alike, mask_prefixes, []), ours=count_alarms(alike, mask, alarms)
     )
-    lines = [line for _, line in load_lines(args.data)]
+    lines = list(load_lines(args.data))
     if lines:
         measures["chat_alarms_per_10k"] = Measure(
             floor=count_alarms(lines, mask_prefixes, []), ours=count_alarms(lines, mask, alarms)
         )
-        before = time.process_time()
-        for line in lines:
-            mask_prefixes(line)
-        floor_us = (time.process_time() - before) * 1e6 / len(lines)
-        measures["chat_us"] = Measure(floor=floor_us, ours=measure_speed(lines))
+        measures["chat_us"] = Measure(floor=measure_speed(lines, mask_prefixes), ours=measure_speed(lines, mask))
         say(f"{len(lines):,} chat lines, {len(KINDS)} kinds of secrets, {len(CARRIERS)} + {len(HELD_OUT)} carriers.")
     else:
         say(f"Skipped: false alarms in chats and speed; {args.data} holds no memorybank, locomo or dialseg.")

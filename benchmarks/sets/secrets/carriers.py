@@ -1,6 +1,7 @@
 """The texts secrets stand in: prose, code, JSON, YAML, .env, URLs, logs, shells, split over lines, hidden by tricks.
 
-`HELD_OUT` was written after the rules were and is never tuned on.
+`HELD_OUT` was written after the rules were, but it is not unseen: misses of some of its texts were printed while rules
+were adjusted, so that what it scores says less about other texts than a set nobody has looked at would.
 """
 
 import json

@@ -3,7 +3,7 @@
 import random
 import uuid
 
-HEX = "0123456789abcdef"
+from benchmarks.sets.secrets.kinds import HEX
 
 LOOK_ALIKES: tuple[str, ...] = (
     "The password reset page is broken again.",
