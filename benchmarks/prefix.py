@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 
-from benchmarks.common import ROOT, Measure, make_parser, print_result, say
+from benchmarks.common import Measure, make_parser, print_result, say
 from benchmarks.product_prefix import measure_product
 from benchmarks.throughput import MODEL, Child
 from core.llm.host import ModelHost
@@ -260,7 +260,9 @@ def main() -> None:
         serve_floor(str(options.model), options.threads)
         return
     if not options.model.is_file():
-        raise SystemExit(f"{options.model.relative_to(ROOT)} is not there; packaging/set-up.sh brings it")
+        say(f"Skipped: {options.model} is not there; packaging/set-up.sh brings it.")
+        print_result({}, json_only=options.json)
+        return
     with tempfile.TemporaryDirectory(prefix="keepsake-prefix-", ignore_cleanup_errors=True) as folder:
         measures = asyncio.run(_measure(options, Path(folder)))
     print_result(measures, json_only=options.json)

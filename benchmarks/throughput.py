@@ -248,7 +248,9 @@ def main() -> None:
         serve_start(str(options.model), options.threads, CONTEXT_TOKENS)
         return
     if not options.model.is_file():
-        raise SystemExit(f"{options.model} is not there; packaging/set-up.sh brings it")
+        say(f"Skipped: {options.model} is not there; packaging/set-up.sh brings it.")
+        print_result({}, json_only=options.json)
+        return
     with (
         tempfile.TemporaryDirectory(prefix="keepsake-speed-", ignore_cleanup_errors=True) as folder,
         open_screen(Path(folder) / "home") as environment,
