@@ -48,6 +48,7 @@ from core.working_memory.update import Mode, Updater, propose_without_model
 COMMIT_TOKENS = 2_000
 INJECT_EVERY = 12  # turns, for the model that obeys
 PROTECTED = (Section.FACTS, Section.FILES, Section.ERRORS, Section.ISSUES)
+COUNTED = ("items_lost", "invented", "flipped", "over_ceiling", "without_evidence")  # one metric each
 BUNDLED = ROOT / "resources" / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
@@ -68,10 +69,8 @@ class Count:
 
     def add(self, other: "Count") -> None:
         """Add the counts of another conversation."""
-        for name in ("commits", "items_lost", "invented", "flipped", "over_ceiling", "without_evidence"):
+        for name in (*COUNTED, "commits", "model_lines", "dropped"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.model_lines += other.model_lines
-        self.dropped += other.dropped
         self.largest_tokens = max(self.largest_tokens, other.largest_tokens)
         self.first_losses += other.first_losses[: max(0, 8 - len(self.first_losses))]
 
@@ -139,10 +138,7 @@ async def replay(
     """Replay one conversation with guards."""
     chat, count = Chat(), Count()
     updater = Updater(model, mode, pause=_no_pause)
-    for number, said in enumerate(_inject(turns, model), start=1):
-        chat.take(TurnId(number), said)
-        if sum(estimate_tokens(message.text) for message in chat.messages) < commit_tokens:
-            continue
+    for _ in _fill(chat, _inject(turns, model), commit_tokens):
         material = chat.material()
         noticed = [line for line in chat.pending if line.replaces is None]
         if isinstance(model, ScriptedModel):
@@ -167,10 +163,7 @@ async def replay(
 async def replay_bare(turns: Sequence[SaidTurn], model: ScriptedModel, *, commit_tokens: int = COMMIT_TOKENS) -> Count:
     """Replay one conversation with checks and guards off: what the model asks is done."""
     chat, count = Chat(), Count()
-    for number, said in enumerate(_inject(turns, model), start=1):
-        chat.take(TurnId(number), said)
-        if sum(estimate_tokens(message.text) for message in chat.messages) < commit_tokens:
-            continue
+    for _ in _fill(chat, _inject(turns, model), commit_tokens):
         before = chat.bare
         model.material = Material(document=before, messages=tuple(chat.messages))
         noticed = [line for line in chat.pending if line.replaces is None]
@@ -180,6 +173,14 @@ async def replay_bare(turns: Sequence[SaidTurn], model: ScriptedModel, *, commit
         _count_losses(before, noticed, chat.bare, (), count)
         _count_lies(chat.bare, chat, model, count)
     return count
+
+
+def _fill(chat: Chat, turns: Iterator[SaidTurn], commit_tokens: int) -> Iterator[None]:
+    """Tell a conversation turn by turn; yields whenever a commit is due."""
+    for number, said in enumerate(turns, start=1):
+        chat.take(TurnId(number), said)
+        if sum(estimate_tokens(message.text) for message in chat.messages) >= commit_tokens:
+            yield
 
 
 def _obey(document: str, operations: dict[Section, dict[str, object]], noticed: Update) -> str:
@@ -267,19 +268,21 @@ def make_full_document() -> tuple[str, dict[str, object]]:
         Section.ERRORS: ("Used region eu-west-{i} in batch {n}", "Took region eu-west-{i} in batch {n}"),
         Section.ISSUES: ("Who reviews ticket PAY-{n} about refunds?", "Who will review ticket PAY-{n} about refunds?"),
     }  # fmt: skip
-    bodies, operations = {Section.TITLE: "Billing migration"}, {}
-    operations[Section.TITLE.value] = {"op": "UPDATE", "content": "Migration of the billing"}
-    for section, (old, new) in forms.items():
-        for form, put in ((old, bodies), (new, None)):
-            lines = [
-                "- " + form.format(i=i, n=6000 + 7 * i, who=people[i % 8], day=f"2026-{i % 12 + 1:02}-{i % 27 + 1:02}")
-                for i in range(50)
-            ]
-            if put is not None:
-                put[section] = "\n".join(lines)
-            else:
-                operations[section.value] = {"op": "UPDATE", "content": "\n".join(lines)}
-    return render_document(EMPTY.with_bodies(bodies)), dict(operations)
+
+    def write(form: str) -> str:
+        days = [f"2026-{i % 12 + 1:02}-{i % 27 + 1:02}" for i in range(50)]
+        return "\n".join(
+            "- " + form.format(i=i, n=6000 + 7 * i, who=people[i % 8], day=day) for i, day in enumerate(days)
+        )
+
+    bodies = {Section.TITLE: "Billing migration"} | {section: write(old) for section, (old, _) in forms.items()}
+    contents = {Section.TITLE: "Migration of the billing"} | {
+        section: write(new) for section, (_, new) in forms.items()
+    }
+    operations: dict[str, object] = {
+        section.value: {"op": "UPDATE", "content": content} for section, content in contents.items()
+    }
+    return render_document(EMPTY.with_bodies(bodies)), operations
 
 
 def measure_full_merge(rounds: int = 30) -> tuple[Measure, Measure]:
@@ -346,7 +349,7 @@ async def _run_bundled(chats: Sequence[Sequence[SaidTurn]], args: argparse.Names
 def _report(name: str, ours: Count, floor: Count, measures: dict[str, Measure], *, quiet: bool) -> None:
     if not ours.commits:
         return
-    for key in ("items_lost", "invented", "flipped", "over_ceiling", "without_evidence"):
+    for key in COUNTED:
         bare = float(getattr(floor, key)) if floor.commits and key != "without_evidence" else None
         measures[f"{name}_{key}"] = Measure(floor=bare, ours=float(getattr(ours, key)))
     measures[f"{name}_largest_tokens"] = Measure(
