@@ -2,19 +2,15 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, QSettings
 from PySide6.QtWidgets import QApplication
 
-from app.desk import Desk
 from app.theme import Look, ThemeMode
-from app.windows.main_window import MainWindow
-from tests.app.scripted import ScriptedEngine
+from tests.gui.stage import Stage
 
 BLOCKED_S = 0.5  # a step longer than this is a bug; generous, for test machines are busy
 
@@ -49,11 +45,8 @@ def collect_nothing_unasked() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def collect_on_this_thread(qapp: QApplication) -> Iterator[None]:
-    """What a test leaves behind goes here and now: a window that is collected on another thread crashes."""
-    yield
-    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
-    gc.collect()
+def has_qt(qapp: QApplication) -> None:
+    """Every test here runs with Qt, and by the rule for such tests (`collect_qt_on_this_thread`)."""
 
 
 @pytest.fixture
@@ -62,36 +55,6 @@ def look(qapp: QApplication, root: Path) -> Look:
     look = Look(qapp, root / "resources" / "themes")
     look.apply(mode=ThemeMode.LIGHT)
     return look
-
-
-class Stage:
-    """A shown window joined to a scripted engine."""
-
-    def __init__(self, look: Look, folder: Path) -> None:
-        self.engine = ScriptedEngine()
-        self.state = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
-        self.look = look
-        self.window = MainWindow(look, self.state)
-        self.window.resize(1440, 900)
-        self.desk: Desk | None = None
-
-    @asynccontextmanager
-    async def playing(self) -> AsyncIterator[MainWindow]:
-        """Show the window, load what the engine holds; afterwards close all in order."""
-        self.window.show()
-        self.desk = Desk(cast(Any, self.engine), self.window, self.state)
-        try:
-            await self.desk.start()
-            await self.settle()
-            yield self.window
-        finally:
-            await self.desk.aclose()
-            self.window.close()
-            self.window.deleteLater()
-
-    async def settle(self, seconds: float = 0.06) -> None:
-        """Let tasks, timers and paints of the next moment happen."""
-        await asyncio.sleep(seconds)
 
 
 @pytest.fixture

@@ -1,17 +1,11 @@
 """Pictures of the window in many states, for looking at: `python -m tests.gui.gallery FOLDER [STATE …]`."""
 
 import asyncio
-import sys
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, cast
 
-from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QApplication, QTreeWidget
-from qasync import QEventLoop
+from PySide6.QtWidgets import QTreeWidget, QWidget
 
 from app.desk import Desk
-from app.theme import Look, ThemeMode
 from app.windows.main_window import MainWindow
 from core.model import (
     BoundaryReason,
@@ -39,9 +33,14 @@ from core.model import (
     WorkingMemory,
 )
 from tests.app.scripted import ScriptedEngine
+from tests.gui.pictures import take_pictures
+from tests.gui.stage import Stage
 
-ROOT = Path(__file__).resolve().parents[2]
 DAY = 86_400.0
+STATES = (
+    "light", "dark", "chinese", "zoom150", "narrow", "first", "new", "segments", "files", "darkfiles", "error",
+    "notice", "decision", "toast", "stream", "darkstream", "long", "sheet",
+)  # fmt: skip
 
 
 def line(text: str, state: LineState, *turns: int, locked: bool = False) -> MemoryLine:
@@ -238,41 +237,22 @@ def fill_chinese(engine: ScriptedEngine) -> None:
     ]
 
 
-async def take(app: QApplication, folder: Path, states: list[str]) -> None:
-    for state in states:
-        engine = ScriptedEngine()
-        import time
-
-        engine.now = time.time()
-        if state != "first":
-            fill(engine)
-        settings = QSettings(str(folder / "none.ini"), QSettings.Format.IniFormat)
-        settings.clear()
-        settings.setValue("conversation", "zh" if state == "chinese" else "pg")
-        look = Look(app, ROOT / "resources" / "themes")
-        look.apply(
-            mode=ThemeMode.DARK if state.startswith("dark") else ThemeMode.LIGHT,
-            zoom_percent=150 if state.startswith("zoom150") else 200 if state == "zoom200" else 100,
-        )
-        window = MainWindow(look, settings)
-        window.resize(1440, 900)
-        window.data_folder = "/home/ada/.local/share/Keepsake"
-        window.chat.welcome.set_folder(window.data_folder)
-        if state == "narrow":
-            window.resize(700, 800)
-        window.show()
-        desk = Desk(cast(Any, engine), window, settings)
-        await desk.start()
-        await asyncio.sleep(0.15)
-        await prepare(state, engine, window, desk)
-        await asyncio.sleep(0.25)
-        window.grab().save(str(folder / f"{state}.png"))
-        await desk.aclose()
-        window.close()
-        window.deleteLater()
+def set_scene(state: str, stage: Stage) -> None:
+    """Conversations and what is known of them, or none before the first message."""
+    if state != "first":
+        fill(stage.engine)
+    window = stage.window
+    window.data_folder = "/home/ada/.local/share/Keepsake"
+    window.chat.welcome.set_folder(window.data_folder)
+    if state == "narrow":
+        window.resize(700, 800)
 
 
-async def prepare(state: str, engine: ScriptedEngine, window: MainWindow, desk: Desk) -> None:
+async def prepare(state: str, stage: Stage) -> QWidget | None:
+    """Bring the window into a state."""
+    engine, window, desk = stage.engine, stage.window, stage.desk
+    assert desk is not None
+    await stage.settle(0.15)
     if "tree" in state:
         window.show_tab("Segments")
         window.segments.show_page("Memory tree")
@@ -301,7 +281,7 @@ async def prepare(state: str, engine: ScriptedEngine, window: MainWindow, desk: 
     if state == "sheet":
         window.menus.show_sheet()
         await asyncio.sleep(0.2)
-        window.menus._sheet.grab().save("/tmp/shots/sheet-dialog.png")
+        return window.menus._sheet
     if state in ("stream", "darkstream"):
         await streaming(engine, window, desk)
     if state == "long":
@@ -324,6 +304,7 @@ async def prepare(state: str, engine: ScriptedEngine, window: MainWindow, desk: 
 
         engine.publish(Changes(everything=True))
         await asyncio.sleep(2)
+    return None
 
 
 async def streaming(engine: ScriptedEngine, window: MainWindow, desk: Desk) -> None:
@@ -343,18 +324,5 @@ async def streaming(engine: ScriptedEngine, window: MainWindow, desk: Desk) -> N
         await asyncio.sleep(0.002)
 
 
-def main() -> None:
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    states = sys.argv[2:] or [
-        "light", "dark", "chinese", "zoom150", "narrow", "first", "new", "segments", "files", "darkfiles", "error",
-        "notice", "decision", "toast", "stream", "darkstream", "long", "sheet",
-    ]  # fmt: skip
-    app = QApplication([])
-    app.setQuitOnLastWindowClosed(False)
-    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
-        runner.run(take(app, folder, states))
-
-
 if __name__ == "__main__":
-    main()
+    take_pictures(STATES, set_scene, prepare)

@@ -1,23 +1,19 @@
 """Pictures of the Activity tab and the Settings sheet: `python -m tests.gui.gallery_activity FOLDER [STATE …]`."""
 
-import asyncio
-import sys
-import time
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QApplication, QWidget
-from qasync import QEventLoop
+from PySide6.QtWidgets import QWidget
 
-from app.desk import Desk
-from app.theme import Look, ThemeMode
-from app.windows.main_window import MainWindow
 from core.activity import Activity, DoneJob, Health, JobState, KindCount, Outcome, QueuedJob, StepSuccess
 from core.model import SessionId
-from tests.app.scripted import ScriptedEngine
-from tests.gui.gallery import ROOT, fill
+from tests.gui.gallery import fill
+from tests.gui.pictures import take_pictures
+from tests.gui.stage import Stage
 
+STATES = (
+    "activity", "activity-dark", "activity-chinese", "activity-zoom150", "activity-rest", "activity-end",
+    "settings", "settings-dark", "settings-end", "settings-zoom150", "settings-fixed", "settings-error",
+)  # fmt: skip
 TITLES = {
     False: ("PostgreSQL 16 cutover of the billing service", "Lemon cake for Sunday", "Trip to Kyoto"),
     True: ("账单服务迁移到 PostgreSQL 16", "周日的柠檬蛋糕", "京都之行：红叶、寺庙和想去的几家小店"),
@@ -75,64 +71,42 @@ def sample(now: float, *, chinese: bool = False) -> Activity:
     )  # fmt: skip
 
 
-async def take(app: QApplication, folder: Path, states: list[str]) -> None:
-    for state in states:
-        look = Look(app, ROOT / "resources" / "themes")
-        look.apply(
-            mode=ThemeMode.DARK if "dark" in state else ThemeMode.LIGHT, zoom_percent=150 if "zoom" in state else 100
-        )
-        settings = QSettings(str(folder / "state.ini"), QSettings.Format.IniFormat)
-        settings.clear()
-        settings.setValue("conversation", "zh" if "chinese" in state else "pg")
-        window = MainWindow(look, settings)
-        window.resize(1440, 1000)
-        engine = ScriptedEngine()
-        engine.now = time.time()
-        fill(engine)
-        desk = Desk(cast(Any, engine), window, settings)
-        window.show()
-        await desk.start()
-        shown: QWidget = window
-        if "settings" in state:
-            if "fixed" in state:
-                engine.settings.environment = {"KEEPSAKE_LEARNING_RECAP_ENABLED": "no"}
-            desk.pages.open_settings()
-            await asyncio.sleep(0.3)
-            sheet = desk.pages.settings_sheet
-            assert sheet is not None
-            if "end" in state:
-                sheet._body.verticalScrollBar().setValue(10_000)  # type: ignore[union-attr]
-            if "error" in state:
-                engine.settings.refuse = (
-                    "settings.toml cannot be written (no space left on device). Nothing was changed."
-                )
-                sheet.changed.emit("learning.recap_enabled", "off")
-            shown = sheet
-        else:
-            if "rest" not in state:
-                engine.activity.shown = sample(engine.now, chinese="chinese" in state)
-            window.show_tab("Activity")
-            if "end" in state:
-                await asyncio.sleep(0.3)
-                window.activity.area.verticalScrollBar().setValue(10_000)
-        await asyncio.sleep(0.5)
-        shown.grab().save(str(folder / f"{state}.png"))
-        await desk.aclose()
-        window.close()
+def set_scene(state: str, stage: Stage) -> None:
+    """Work in every state, or none."""
+    fill(stage.engine)
+    if "activity" in state and "rest" not in state:
+        stage.engine.activity.shown = sample(stage.engine.now, chinese="chinese" in state)
+    if "fixed" in state:
+        stage.engine.settings.environment = {"KEEPSAKE_LEARNING_RECAP_ENABLED": "no"}
+    stage.window.resize(1440, 1000)
 
 
-def main() -> None:
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    states = sys.argv[2:] or [
-        "activity", "activity-dark", "activity-chinese", "activity-zoom150", "activity-rest", "activity-end",
-        "settings", "settings-dark", "settings-end", "settings-zoom150", "settings-fixed", "settings-error",
-    ]  # fmt: skip
-    app = QApplication([])
-    app.setQuitOnLastWindowClosed(False)
-    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
-        runner.run(take(app, folder, states))
+async def prepare(state: str, stage: Stage) -> QWidget | None:
+    """Open the tab, or the sheet."""
+    if "settings" in state:
+        return await prepare_settings(state, stage)
+    stage.window.show_tab("Activity")
+    await stage.settle(0.3)
+    if "end" in state:
+        stage.window.activity.area.verticalScrollBar().setValue(10_000)
+    return None
+
+
+async def prepare_settings(state: str, stage: Stage) -> QWidget:
+    assert stage.desk is not None
+    stage.desk.pages.open_settings()
+    await stage.settle(0.3)
+    sheet = stage.desk.pages.settings_sheet
+    assert sheet is not None
+    assert sheet._body is not None
+    if "end" in state:
+        sheet._body.verticalScrollBar().setValue(10_000)
+    if "error" in state:
+        stage.engine.settings.refuse = "settings.toml cannot be written (no space left on device). Nothing was changed."
+        sheet.changed.emit("learning.recap_enabled", "off")
+        await stage.settle(0.2)
+    return sheet
 
 
 if __name__ == "__main__":
-    main()
+    take_pictures(STATES, set_scene, prepare)

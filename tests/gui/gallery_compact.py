@@ -1,20 +1,10 @@
 """Pictures of a compact and its failures in the Memory tab: `python -m tests.gui.gallery_compact FOLDER [STATE …]`."""
 
-import asyncio
-import sys
-from pathlib import Path
-from typing import Any, cast
-
-from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QApplication
-from qasync import QEventLoop
-
-from app.desk import Desk
-from app.theme import Look, ThemeMode
-from app.windows.main_window import MainWindow
 from core.model import CommitStep, FailedArchive, FailedStage, SessionId
 from tests.app.scripted import ScriptedEngine
-from tests.gui.gallery import ROOT, fill
+from tests.gui.gallery import fill
+from tests.gui.pictures import take_pictures
+from tests.gui.stage import Stage
 
 STATES = ("running", "darkrunning", "done", "failed", "darkfailed", "zoom150failed")
 
@@ -32,49 +22,26 @@ def give_up(engine: ScriptedEngine, session: SessionId) -> None:
     )
 
 
-async def take(app: QApplication, folder: Path, states: list[str]) -> None:
-    """Take a picture of each state."""
-    for state in states:
-        engine = ScriptedEngine()
-        fill(engine)
-        for session in engine.conversations:
-            if "failed" in state and session == max(engine.messages, key=lambda s: len(engine.messages[s])):
-                give_up(engine, session)
-        settings = QSettings(str(folder / "none.ini"), QSettings.Format.IniFormat)
-        settings.clear()
-        settings.setValue("conversation", max(engine.messages, key=lambda s: len(engine.messages[s])))
-        look = Look(app, ROOT / "resources" / "themes")
-        mode = ThemeMode.DARK if state.startswith("dark") else ThemeMode.LIGHT
-        look.apply(mode=mode, zoom_percent=150 if "zoom150" in state else 100)
-        window = MainWindow(look, settings)
-        window.resize(1440, 900)
-        window.show()
-        desk = Desk(cast(Any, engine), window, settings)
-        await desk.start()
-        await asyncio.sleep(0.3)
-        if "failed" not in state:
-            window.menus.compact_requested.emit()
-            await asyncio.sleep(0.1)
-            if engine.commits.progress is not None:
-                engine.commits.progress(CommitStep.UPDATING)
-        if state == "done":
-            engine.commits.gate.set()
-        await asyncio.sleep(0.4)
-        window.grab().save(str(folder / f"compact-{state}.png"))
-        await desk.aclose()
-        window.close()
-        window.deleteLater()
+def set_scene(state: str, stage: Stage) -> None:
+    """The conversation that is compacted, with an archive that failed."""
+    fill(stage.engine)
+    if "failed" in state:
+        give_up(stage.engine, SessionId("pg"))
 
 
-def main() -> None:
-    """Take the pictures that the command line names, or all."""
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    app = QApplication([])
-    app.setQuitOnLastWindowClosed(False)
-    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
-        runner.run(take(app, folder, sys.argv[2:] or list(STATES)))
+async def prepare(state: str, stage: Stage) -> None:
+    """Begin a compact, and let it end."""
+    commits = stage.engine.commits
+    await stage.settle(0.3)
+    if "failed" not in state:
+        stage.window.menus.compact_requested.emit()
+        await stage.settle(0.1)
+        if commits.progress is not None:
+            commits.progress(CommitStep.UPDATING)
+    if state == "done":
+        commits.gate.set()
+    await stage.settle(0.1)
 
 
 if __name__ == "__main__":
-    main()
+    take_pictures(STATES, set_scene, prepare, prefix="compact-")

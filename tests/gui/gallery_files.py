@@ -1,25 +1,14 @@
 """Pictures of the Files tab in its states: `python -m tests.gui.gallery_files FOLDER [STATE …]`."""
 
-import asyncio
-import sys
-import time
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, cast
 
-from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QApplication
-from qasync import QEventLoop
-
-from app.desk import Desk
-from app.theme import Look, ThemeMode
-from app.windows.main_window import MainWindow
 from core.memory_files.entries import read_entries
 from core.memory_files.history import OUTSIDE_ACTOR, OUTSIDE_CAUSE
 from core.model import FileChange, GoalKind, GoalProposal, GoalsState, MemoryFile, Place, SessionId, TurnId
 from tests.app.scripted import ScriptedEngine
+from tests.gui.pictures import take_pictures
+from tests.gui.stage import Stage
 
-ROOT = Path(__file__).resolve().parents[2]
 STATES = ("read", "dark", "entries", "darkentries", "edit", "text", "chinese", "zoom150", "goals", "warning", "busy")
 OWN = (
     "- preference: I prefer short answers",
@@ -92,12 +81,20 @@ def fill(engine: ScriptedEngine, *, chinese: bool = False, warning: str = "") ->
     engine.goals.held = GoalsState(goals=(), proposals=(edit,))
 
 
-async def show(state: str, window: MainWindow) -> None:
+def set_scene(state: str, stage: Stage) -> None:
+    """The files in the language of the state."""
+    linked = "MEMORY.md has a second name (a hard link), which keeps the old text when Keepsake writes."
+    fill(stage.engine, chinese=state == "chinese", warning=linked if state == "warning" else "")
+
+
+async def prepare(state: str, stage: Stage) -> None:
     """Bring the tab into a state."""
-    tab = window.files
+    tab = stage.window.files
+    stage.window.show_tab("Files")
+    await stage.settle(0.3)
     if "entries" in state or state in ("edit", "chinese", "zoom150"):
         tab._on_edit()
-    await asyncio.sleep(0.1)
+    await stage.settle(0.1)
     if state == "edit":
         tab.entries.rows[1].edit.click()
     if state == "text":
@@ -107,45 +104,8 @@ async def show(state: str, window: MainWindow) -> None:
     if state == "busy":
         tab._on_edit()
         tab.set_busy(True)
-        await asyncio.sleep(0.5)
-
-
-async def take(app: QApplication, folder: Path, states: list[str]) -> None:
-    """Take a picture of each state."""
-    for state in states:
-        engine = ScriptedEngine()
-        engine.now = time.time()
-        linked = "MEMORY.md has a second name (a hard link), which keeps the old text when Keepsake writes."
-        fill(engine, chinese=state == "chinese", warning=linked if state == "warning" else "")
-        settings = QSettings(str(folder / "none.ini"), QSettings.Format.IniFormat)
-        settings.clear()
-        look = Look(app, ROOT / "resources" / "themes")
-        mode = ThemeMode.DARK if state.startswith("dark") else ThemeMode.LIGHT
-        look.apply(mode=mode, zoom_percent=150 if state == "zoom150" else 100)
-        window = MainWindow(look, settings)
-        window.resize(1440, 900)
-        window.show()
-        desk = Desk(cast(Any, engine), window, settings)
-        await desk.start()
-        window.show_tab("Files")
-        await asyncio.sleep(0.3)
-        await show(state, window)
-        await asyncio.sleep(0.3)
-        window.grab().save(str(folder / f"files-{state}.png"))
-        await desk.aclose()
-        window.close()
-        window.deleteLater()
-
-
-def main() -> None:
-    """Take the pictures that the command line names, or all."""
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    app = QApplication([])
-    app.setQuitOnLastWindowClosed(False)
-    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
-        runner.run(take(app, folder, sys.argv[2:] or list(STATES)))
+        await stage.settle(0.5)
 
 
 if __name__ == "__main__":
-    main()
+    take_pictures(STATES, set_scene, prepare, prefix="files-")

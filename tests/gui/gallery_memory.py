@@ -1,21 +1,12 @@
 """Pictures of the Memory tab in many states: `python -m tests.gui.gallery_memory FOLDER [STATE …]`."""
 
-import asyncio
-import sys
-import time
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, cast
 
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
-from qasync import QEventLoop
 
-from app.desk import Desk
 from app.rendering.memory_rows import Act
-from app.theme import Look, ThemeMode
-from app.windows.main_window import MainWindow
 from core.model import (
     ChangeKind,
     LineChange,
@@ -31,8 +22,9 @@ from core.model import (
     WantedLine,
     WorkingMemory,
 )
-from tests.app.scripted import ScriptedEngine
-from tests.gui.gallery import ROOT, fill, line, sample_memory
+from tests.gui.gallery import fill, line, sample_memory
+from tests.gui.pictures import take_pictures
+from tests.gui.stage import Stage
 
 STATES = (
     "memory",
@@ -93,8 +85,9 @@ def long_memory(session: SessionId, now: float, lines: int = 200) -> WorkingMemo
     return replace(base, sections=tuple(map(fill_section, base.sections)))
 
 
-def prepare_engine(state: str) -> ScriptedEngine:
-    engine = ScriptedEngine(now=time.time())
+def set_scene(state: str, stage: Stage) -> None:
+    """Twelve versions of a memory, and how the last two differ."""
+    engine = stage.engine
     fill(engine)
     session = SessionId("pg")
     newest = (long_memory if state == "lines200" else rich_memory)(session, engine.now)
@@ -112,11 +105,14 @@ def prepare_engine(state: str) -> ScriptedEngine:
                        reason="The model left it out without saying it was resolved, so it was kept."),
         ),
     )  # fmt: skip
-    return engine
+    if state == "narrow":
+        stage.window.resize(700, 900)
 
 
-async def prepare(state: str, window: MainWindow, desk: Desk) -> None:
-    tab = window.memory
+async def prepare(state: str, stage: Stage) -> None:
+    """Bring the tab into a state."""
+    tab = stage.window.memory
+    await stage.settle(0.15)
     keys = [row.key for row in tab.list.rows.rows()]
     facts = [key for key in keys if key.startswith(f"line:{Section.FACTS}")]
     if state in ("memory", "dark", "zoom150", "narrow", "lines200"):
@@ -124,8 +120,8 @@ async def prepare(state: str, window: MainWindow, desk: Desk) -> None:
         tab.list.select_key(facts[1])
         tab.list.fold_requested.emit(Section.ISSUES)
     if state == "old":
-        desk.memory.choose_version(11)
-        await asyncio.sleep(0.1)
+        tab.version_chosen.emit(11)
+        await stage.settle(0.1)
         tab.versions.changes_button.click()
     if state == "edit":
         tab.list.edit_row(facts[0])
@@ -142,39 +138,5 @@ async def prepare(state: str, window: MainWindow, desk: Desk) -> None:
         tab.list.act(Act.REMOVE)
 
 
-async def take(app: QApplication, folder: Path, states: list[str]) -> None:
-    for state in states:
-        engine = prepare_engine(state)
-        settings = QSettings(str(folder / "none.ini"), QSettings.Format.IniFormat)
-        settings.clear()
-        settings.setValue("conversation", "zh" if state == "chinese" else "pg")
-        look = Look(app, ROOT / "resources" / "themes")
-        look.apply(
-            mode=ThemeMode.DARK if state == "dark" else ThemeMode.LIGHT,
-            zoom_percent={"zoom150": 150, "zoom200": 200}.get(state, 100),
-        )
-        window = MainWindow(look, settings)
-        window.resize(700 if state == "narrow" else 1440, 900)
-        window.show()
-        desk = Desk(cast(Any, engine), window, settings)
-        await desk.start()
-        await asyncio.sleep(0.15)
-        await prepare(state, window, desk)
-        await asyncio.sleep(0.3)
-        window.grab().save(str(folder / f"{state}.png"))
-        await desk.aclose()
-        window.close()
-        window.deleteLater()
-
-
-def main() -> None:
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    app = QApplication([])
-    app.setQuitOnLastWindowClosed(False)
-    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
-        runner.run(take(app, folder, sys.argv[2:] or list(STATES)))
-
-
 if __name__ == "__main__":
-    main()
+    take_pictures(STATES, set_scene, prepare)

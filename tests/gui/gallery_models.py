@@ -1,20 +1,13 @@
 """Pictures of the Models page and the answer settings: `python -m tests.gui.gallery_models FOLDER [STATE …]`."""
 
 import asyncio
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 
-from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QApplication, QWidget
-from qasync import QEventLoop
+from PySide6.QtWidgets import QWidget
 
 from app.desk import Desk
 from app.rendering.model_rows import ModelAct
-from app.theme import Look, ThemeMode
-from app.windows.main_window import MainWindow
 from core.model import ExamResult
 from core.model_files import (
     DownloadProgress,
@@ -30,8 +23,15 @@ from core.model_files import (
 )
 from tests.app.scripted import ScriptedEngine
 from tests.app.scripted_models import BUILT_IN, FITS, GB, ScriptedModels
-from tests.gui.gallery import ROOT, fill
+from tests.gui.gallery import fill
+from tests.gui.pictures import take_pictures
+from tests.gui.stage import Stage
 
+STATES = (
+    "light", "window", "dark", "chinese", "zoom150", "toobig", "broken", "found", "download", "question", "undo",
+    "empty", "asking", "asking-dark-changed", "asking-zoom150", "server", "server-host-dark", "server-exam",
+    "server-exam-running-dark",
+)  # fmt: skip
 HOME = Path("/home/ada")
 TIGHT = Fit(
     verdict=FitVerdict.TIGHT, needed_bytes=3 * GB, free_bytes=4 * GB, context_tokens=4096,
@@ -100,7 +100,26 @@ def fill_models(models: ScriptedModels, *, chinese: bool = False) -> None:
     ]  # fmt: skip
 
 
-async def prepare_asking(state: str, engine: ScriptedEngine, desk: Desk) -> QWidget:
+def set_scene(state: str, stage: Stage) -> None:
+    """Models of every kind, or none."""
+    fill(stage.engine)
+    if "empty" in state:
+        stage.engine.models.cards = []
+    else:
+        fill_models(stage.engine.models, chinese="chinese" in state)
+    stage.window.resize(1440, 1000)
+
+
+async def prepare(state: str, stage: Stage) -> QWidget:
+    """Open the page, or the sheet of the answers."""
+    assert stage.desk is not None
+    if "asking" in state:
+        return await prepare_asking(state, stage.desk)
+    page = await prepare_page(state, stage.engine, stage.desk)
+    return stage.window if state == "window" else page
+
+
+async def prepare_asking(state: str, desk: Desk) -> QWidget:
     desk.asking.choose_preset("exact")
     await asyncio.sleep(0.2)
     desk.asking_pane.open_up()
@@ -113,7 +132,7 @@ async def prepare_asking(state: str, engine: ScriptedEngine, desk: Desk) -> QWid
     return sheet
 
 
-async def prepare(state: str, engine: ScriptedEngine, desk: Desk) -> None:
+async def prepare_page(state: str, engine: ScriptedEngine, desk: Desk) -> QWidget:
     presenter = desk.pages.open_models()
     assert desk.pages.models_window is not None
     page = desk.pages.models_window.page
@@ -153,57 +172,8 @@ async def prepare(state: str, engine: ScriptedEngine, desk: Desk) -> None:
             engine.exams.progress("Reading an update, 3 of 8")
     if "undo" in state:
         presenter.act("here:nomic.gguf", ModelAct.REMOVE)
-
-
-async def take(app: QApplication, folder: Path, states: list[str]) -> None:
-    for state in states:
-        engine = ScriptedEngine()
-        engine.now = time.time()
-        fill(engine)
-        if "empty" in state:
-            engine.models.cards = []
-        else:
-            fill_models(engine.models, chinese="chinese" in state)
-        settings = QSettings(str(folder / "none.ini"), QSettings.Format.IniFormat)
-        settings.clear()
-        settings.setValue("conversation", "zh" if "chinese" in state else "pg")
-        look = Look(app, ROOT / "resources" / "themes")
-        mode = ThemeMode.DARK if "dark" in state else ThemeMode.LIGHT
-        look.apply(mode=mode, zoom_percent=150 if "zoom150" in state else 100)
-        window = MainWindow(look, settings)
-        window.resize(1440, 1000)
-        window.show()
-        desk = Desk(cast(Any, engine), window, settings)
-        await desk.start()
-        shown: QWidget | None
-        if "asking" in state:
-            shown = await prepare_asking(state, engine, desk)
-        else:
-            await prepare(state, engine, desk)
-            shown = desk.pages.models_window
-        await asyncio.sleep(0.3)
-        assert shown is not None
-        shown.grab().save(str(folder / f"models-{state}.png"))
-        if state == "light":
-            window.grab().save(str(folder / "models-window.png"))
-        await desk.aclose()
-        window.close()
-        window.deleteLater()
-
-
-def main() -> None:
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    states = sys.argv[2:] or [
-        "light", "dark", "chinese", "zoom150", "toobig", "broken", "found", "download", "question", "undo", "empty",
-        "asking", "asking-dark-changed", "asking-zoom150", "server", "server-host-dark", "server-exam",
-        "server-exam-running-dark",
-    ]  # fmt: skip
-    app = QApplication([])
-    app.setQuitOnLastWindowClosed(False)
-    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
-        runner.run(take(app, folder, states))
+    return desk.pages.models_window
 
 
 if __name__ == "__main__":
-    main()
+    take_pictures(STATES, set_scene, prepare, prefix="models-")

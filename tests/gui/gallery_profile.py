@@ -1,18 +1,7 @@
 """Pictures of the Profile tab: `python -m tests.gui.gallery_profile FOLDER [STATE …]`."""
 
-import asyncio
-import sys
-import time
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QApplication
-from qasync import QEventLoop
-
-from app.desk import Desk
-from app.theme import Look, ThemeMode
-from app.windows.main_window import MainWindow
 from core.model import (
     FacetClass,
     FacetConflict,
@@ -27,10 +16,12 @@ from core.model import (
     SessionId,
     TurnId,
 )
-from tests.app.scripted import ScriptedEngine
-from tests.gui.gallery import ROOT, fill
+from tests.gui.gallery import fill
+from tests.gui.pictures import take_pictures
+from tests.gui.stage import Stage
 
 DAY = 86_400.0
+STATES = ("light", "dark", "chinese", "zoom150", "open", "empty", "dark-open")
 
 
 def facet(now: float, number: int, facet_class: FacetClass, text: str, **given: object) -> ProfileFacet:
@@ -85,51 +76,28 @@ def sample_profile(now: float, *, chinese: bool = False) -> Profile:
     )  # fmt: skip
 
 
-async def take(app: QApplication, folder: Path, states: list[str]) -> None:
-    for state in states:
-        engine = ScriptedEngine()
-        engine.now = time.time()
-        fill(engine)
-        if "empty" not in state:
-            engine.profile.held = sample_profile(engine.now, chinese="chinese" in state)
-        settings = QSettings(str(folder / "none.ini"), QSettings.Format.IniFormat)
-        settings.clear()
-        settings.setValue("conversation", "zh" if "chinese" in state else "pg")
-        look = Look(app, ROOT / "resources" / "themes")
-        mode = ThemeMode.DARK if "dark" in state else ThemeMode.LIGHT
-        look.apply(mode=mode, zoom_percent=150 if "zoom150" in state else 100)
-        window = MainWindow(look, settings)
-        window.resize(1440, 1000)
-        window.show()
-        desk = Desk(cast(Any, engine), window, settings)
-        await desk.start()
-        window.show_tab("Profile")
-        await asyncio.sleep(0.2)
-        rows = window.profile.rows()
-        if "open" in state and "chinese" not in state:
-            rows["fc-9"].more.click()
-            rows["fc-14"].more.click()
-            rows["fc-14"].correct.click()
-            rows["fc-12"].more.click()
-            rows["fc-12"].forget.click()
-        if "scrolled" in state:
-            window.profile.area.verticalScrollBar().setValue(10_000)
-        await asyncio.sleep(0.3)
-        window.grab().save(str(folder / f"profile-{state}.png"))
-        await desk.aclose()
-        window.close()
-        window.deleteLater()
+def set_scene(state: str, stage: Stage) -> None:
+    """Facets of every class, or none."""
+    fill(stage.engine)
+    if "empty" not in state:
+        stage.engine.profile.held = sample_profile(stage.engine.now, chinese="chinese" in state)
+    stage.window.resize(1440, 1000)
 
 
-def main() -> None:
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    states = sys.argv[2:] or ["light", "dark", "chinese", "zoom150", "open", "empty", "dark-open"]
-    app = QApplication([])
-    app.setQuitOnLastWindowClosed(False)
-    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
-        runner.run(take(app, folder, states))
+async def prepare(state: str, stage: Stage) -> None:
+    """Open the tab and what is to be seen of it."""
+    stage.window.show_tab("Profile")
+    await stage.settle(0.2)
+    rows = stage.window.profile.rows()
+    if "open" in state and "chinese" not in state:
+        rows["fc-9"].more.click()
+        rows["fc-14"].more.click()
+        rows["fc-14"].correct.click()
+        rows["fc-12"].more.click()
+        rows["fc-12"].forget.click()
+    if "scrolled" in state:
+        stage.window.profile.area.verticalScrollBar().setValue(10_000)
 
 
 if __name__ == "__main__":
-    main()
+    take_pictures(STATES, set_scene, prepare, prefix="profile-")

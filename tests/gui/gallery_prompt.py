@@ -1,22 +1,14 @@
 """Pictures of the Prompt tab: `python -m tests.gui.gallery_prompt FOLDER [STATE …]`."""
 
-import asyncio
-import sys
-import time
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QApplication
-from qasync import QEventLoop
-
-from app.desk import Desk
-from app.theme import Look, ThemeMode
-from app.windows.main_window import MainWindow
 from core.model import MessageId, PartKind, PromptPart, RecalledItem, SentPrompt, SessionId, TurnId
-from tests.app.scripted import ScriptedEngine
-from tests.gui.gallery import ROOT, fill
+from tests.gui.gallery import fill
+from tests.gui.pictures import take_pictures
+from tests.gui.stage import Stage
+
+STATES = ("light", "dark", "chinese", "zoom150", "open", "empty")
 
 
 def part(kind: PartKind, text: str, tokens: int, share: int = 614, **given: object) -> PromptPart:
@@ -85,50 +77,28 @@ def sample_prompts(now: float, *, chinese: bool = False) -> tuple[SentPrompt, ..
     return oldest, newest
 
 
-async def take(app: QApplication, folder: Path, states: list[str]) -> None:
-    for state in states:
-        engine = ScriptedEngine()
-        engine.now = time.time()
-        fill(engine)
-        session = SessionId("zh" if "chinese" in state else "pg")
-        if "empty" not in state:
-            engine.prompts.held[session] = sample_prompts(engine.now, chinese="chinese" in state)
-            engine.prompts.instructions[session] = "Answer like a database engineer; no small talk."
-        settings = QSettings(str(folder / "none.ini"), QSettings.Format.IniFormat)
-        settings.clear()
-        settings.setValue("conversation", session)
-        look = Look(app, ROOT / "resources" / "themes")
-        mode = ThemeMode.DARK if "dark" in state else ThemeMode.LIGHT
-        look.apply(mode=mode, zoom_percent=150 if "zoom150" in state else 100)
-        window = MainWindow(look, settings)
-        window.resize(1440, 1000)
-        window.show()
-        desk = Desk(cast(Any, engine), window, settings)
-        await desk.start()
-        window.show_tab("Prompt")
-        await asyncio.sleep(0.2)
-        if "open" in state:
-            window.prompt.rows()[PartKind.HISTORY].fold.click()
-            window.prompt.rows()[PartKind.DOCUMENT].fold.click()
-            window.prompt.instructions.change.click()
-        if "scrolled" in state:
-            window.prompt.area.verticalScrollBar().setValue(10_000)
-        await asyncio.sleep(0.3)
-        window.grab().save(str(folder / f"prompt-{state}.png"))
-        await desk.aclose()
-        window.close()
-        window.deleteLater()
+def set_scene(state: str, stage: Stage) -> None:
+    """Two prompts, or none."""
+    fill(stage.engine)
+    prompts, session = stage.engine.prompts, SessionId("zh" if "chinese" in state else "pg")
+    if "empty" not in state:
+        prompts.held[session] = sample_prompts(stage.engine.now, chinese="chinese" in state)
+        prompts.instructions[session] = "Answer like a database engineer; no small talk."
+    stage.window.resize(1440, 1000)
 
 
-def main() -> None:
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    states = sys.argv[2:] or ["light", "dark", "chinese", "zoom150", "open", "empty"]
-    app = QApplication([])
-    app.setQuitOnLastWindowClosed(False)
-    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
-        runner.run(take(app, folder, states))
+async def prepare(state: str, stage: Stage) -> None:
+    """Open the tab and what is to be seen of it."""
+    tab = stage.window.prompt
+    stage.window.show_tab("Prompt")
+    await stage.settle(0.2)
+    if "open" in state:
+        tab.rows()[PartKind.HISTORY].fold.click()
+        tab.rows()[PartKind.DOCUMENT].fold.click()
+        tab.instructions.change.click()
+    if "scrolled" in state:
+        tab.area.verticalScrollBar().setValue(10_000)
 
 
 if __name__ == "__main__":
-    main()
+    take_pictures(STATES, set_scene, prepare, prefix="prompt-")

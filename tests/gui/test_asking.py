@@ -5,7 +5,7 @@ from PySide6.QtTest import QTest
 
 from app.windows.asking import LATER, READS_AGAIN, AskingSheet
 from core.changes import Changes
-from tests.gui.conftest import Stage
+from tests.gui.stage import Stage
 
 
 async def open_sheet(stage: Stage) -> AskingSheet:

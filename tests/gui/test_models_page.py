@@ -14,7 +14,7 @@ from app.windows.models import ModelsWindow
 from core.changes import Changes
 from core.model_files import ImportWay, ModelOrigin, ModelRole
 from tests.app.scripted_models import BUILT_IN
-from tests.gui.conftest import Stage
+from tests.gui.stage import Stage
 
 OTHER = replace(BUILT_IN, id="other.gguf", name="Other", origin=ModelOrigin.OURS, roles=())
 
