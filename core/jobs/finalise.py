@@ -6,7 +6,7 @@ revision, and one that fails waits for its own next try while those after it go 
 (an older store, a crash), the look at start and on the timer finds it.
 """
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -117,8 +117,8 @@ class Finaliser:
 
     async def look(self, trigger: Trigger) -> int:
         """Queue what was left behind, buffers that are due, and one probe of the recaps that are; returns how many."""
-        queued = await self._database.read(self._count_left)
-        if queued:
+        queued = 0
+        if any(await self._database.read(self._find_left)):
             queued = await self._database.write(self._queue_left)
         # without a model the list, which may be long, need not be read
         if RECAP not in self._steps or await self._find_model() is None:
@@ -145,23 +145,22 @@ class Finaliser:
         waiting = [PendingRecap(id=s.id, closed_at=s.closed_at, next_try_at=s.next_try_at) for s in pending.values()]
         return [pending[SegmentId(i)] for i in choose_due(waiting, now=self._clock(), trigger=trigger)]
 
-    def _count_left(self, c: Connection) -> int:
-        seals = tree.needs_work(c) or has_due_buffer(c, now=self._clock())
-        return len(recaps.load_unfinalised(c)) + int(TREE in self._steps and seals)
+    def _find_left(self, c: Connection) -> tuple[Sequence[Stretch], bool]:
+        """Return the segments whose work was lost, and whether the tree needs some."""
+        return recaps.load_unfinalised(c), TREE in self._steps and needs_seal(c, now=self._clock())
 
     def _queue_left(self, c: Connection) -> int:
-        now, left = self._clock(), recaps.load_unfinalised(c)
+        now, (left, seals) = self._clock(), self._find_left(c)
         for stretch in left:
             recaps.ask_to_finalise(c, stretch, at=now)
-        seals = TREE in self._steps and (tree.needs_work(c) or has_due_buffer(c, now=now))
         if seals:
             tree.ask_to_seal(c, at=now)
         return len(left) + int(seals)
 
 
-def has_due_buffer(c: Connection, *, now: float) -> bool:
-    """Whether some buffer of the tree is to be sealed."""
-    return any(
+def needs_seal(c: Connection, *, now: float) -> bool:
+    """Whether some buffer of the tree is to be sealed, or a node made again."""
+    return tree.needs_work(c) or any(
         is_due(b.level, items=b.items, tokens=b.tokens, oldest_days=(now - b.oldest_at) / DAY_S)
         for b in tree.load_buffers(c)
     )

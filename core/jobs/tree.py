@@ -25,7 +25,7 @@ from core.archivist.tree import (
     prepare_input,
 )
 from core.archivist.tree_text import open_messages, render_chunk, render_node, take_first_sentence
-from core.jobs.finalise import DAY_S, FindModel, has_due_buffer
+from core.jobs.finalise import DAY_S, FindModel, needs_seal
 from core.jobs.runner import Finish
 from core.model import RecapSource, SegmentId, TurnId
 from core.sessions.archive_files import write_atomically
@@ -93,7 +93,7 @@ class TreeKeeper:
             if current is None or current.revision != stretch.revision:
                 return
             changed = tree.replace_segment(c, stretch.id, chunks)
-            if changed and (tree.needs_work(c) or has_due_buffer(c, now=at)):
+            if changed and needs_seal(c, now=at):
                 tree.ask_to_seal(c, at=at)
 
         return finish
