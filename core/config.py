@@ -108,6 +108,7 @@ class Settings:
         return replace(self, models=replace(self.models, embedding_enabled=False))
 
 
+SECTIONS = {"learning": LearningSettings, "models": ModelSettings, "app": AppSettings}
 T = TypeVar("T", LearningSettings, ModelSettings, AppSettings)
 
 
@@ -122,12 +123,11 @@ def load_settings(file: Path, environment: Mapping[str, str]) -> Settings:
         data = {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{file} cannot be read ({error}). Correct it, or move it away to start fresh.") from error
-    known = {"learning": LearningSettings, "models": ModelSettings, "app": AppSettings}
     sections: dict[str, Any] = {}
     for name, table in data.items():
-        if name not in known or not isinstance(table, dict):
+        if name not in SECTIONS or not isinstance(table, dict):
             raise SettingsError(f"{file} holds [{name}], which Keepsake does not know. Correct or remove it.")
-        sections[name] = _read_section(known[name], table, where=f"{file}, section [{name}]")
+        sections[name] = _read_section(SECTIONS[name], table, where=f"{file}, section [{name}]")
     learning, warnings = apply_environment(sections.pop("learning", LearningSettings()), environment)
     return Settings(learning=learning, warnings=warnings, **sections)
 

@@ -13,9 +13,7 @@ from typing import Any, get_type_hints
 from core.config import (
     CHOICES,
     ENVIRONMENT_PREFIX,
-    AppSettings,
-    LearningSettings,
-    ModelSettings,
+    SECTIONS,
     Settings,
     load_settings,
     parse_value,
@@ -24,7 +22,6 @@ from core.errors import SettingsError
 from core.settings_file import drop_setting, save_setting
 
 Value = bool | int | float | str | None
-SECTIONS = {"learning": LearningSettings, "models": ModelSettings, "app": AppSettings}
 # read once when the program starts; all others hold at once
 AT_START = frozenset(
     {

@@ -33,9 +33,9 @@ from core.services.memory_changes import (
     plan_edits,
     plan_restore,
     plan_take,
-    read_held,
     store_plan,
 )
+from core.sessions.fold import read_held
 from core.sessions.view import view_memory
 from core.storage import memory_edits, memory_versions
 from core.storage.database import Connection

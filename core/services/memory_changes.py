@@ -9,15 +9,16 @@ from dataclasses import asdict, dataclass, replace
 
 from core.errors import MemoryEditError, NotFoundError
 from core.model import EditKind, MemoryEdit, Origin, ParkedLine, Section, SessionId
+from core.sessions.fold import read_held
 from core.sessions.view import SINGLE
 from core.storage import conversations, memory_edits, memory_versions, queue
 from core.storage.database import Connection
 from core.storage.memory_edits import Change
 from core.storage.memory_versions import PendingLine, Version
 from core.text.keys import item_key
-from core.working_memory.document import parse_document, render_document
+from core.working_memory.document import render_document
 from core.working_memory.edit_words import as_cause, describe_edits, quote
-from core.working_memory.edits import Held, apply_edits, edits_between, find_line, hold, reapply
+from core.working_memory.edits import Held, apply_edits, edits_between, find_line, reapply
 from core.working_memory.parked import release
 from core.working_memory.provenance import compare
 
@@ -61,15 +62,6 @@ class Plan:
 
 
 Planner = Callable[[Situation], Plan]
-
-
-def read_held(version: Version | None) -> Held:
-    """Return a stored version as edits work on it; nothing for None."""
-    return (
-        hold(parse_document(version.document), version.lines, version.parked)
-        if version
-        else hold(Held().document, {}, {})
-    )
 
 
 # -- the store -----------------------------------------------------------------------------------------

@@ -7,13 +7,13 @@ operations, the merge and its guards decide.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.model import Decision, EditKind, LineState, MemoryEdit, Origin, Section
+from core.model import Decision, EditKind, LineState, MemoryEdit, MemoryLine, Origin, Section
 from core.profile.forgetting import cut_forgotten
 from core.redaction import redact
 from core.storage.memory_versions import Lines, PendingLine, Version
 from core.working_memory import provenance
 from core.working_memory.document import parse_document, render_document
-from core.working_memory.edits import hold, reapply
+from core.working_memory.edits import Held, hold, reapply
 from core.working_memory.heuristics import Known, Proposal, to_operations
 from core.working_memory.material import DroppedLine, ModelLine, Update
 from core.working_memory.merge import MergeResult, merge
@@ -108,17 +108,9 @@ def put_edits_on(folded: Folded, edits: Sequence[MemoryEdit], newest: Version) -
 
     `newest` is the version that the edits led to; the result comes after it.
     """
-    version = folded.version
-    held = reapply(hold(parse_document(version.document), version.lines, version.parked), edits).held
-    lines = {s: provenance.compare(newest.lines.get(s, ()), held.lines_of(s)) for s in Section}
-    made = replace(
-        version,
-        number=newest.number + 1,
-        document=render_document(held.document),
-        lines=lines,
-        parked=dict(held.parked),
-    )
-    return replace(folded, version=made)
+    held = reapply(read_held(folded.version), edits).held
+    made = _put_in(folded.version, held, newest.lines)
+    return replace(folded, version=replace(made, number=newest.number + 1))
 
 
 def leave_out(folded: Folded, before: Version | None, forgotten: frozenset[str]) -> Folded:
@@ -128,8 +120,7 @@ def leave_out(folded: Folded, before: Version | None, forgotten: frozenset[str])
     """
     if not forgotten:
         return folded
-    version, stood = folded.version, before.lines if before else {}
-    held = hold(parse_document(version.document), version.lines, version.parked)
+    stood, held = before.lines if before else {}, read_held(folded.version)
     edits: list[MemoryEdit] = []
     for section in Section:
         old = {line.text for line in stood.get(section, ())}
@@ -143,10 +134,20 @@ def leave_out(folded: Folded, before: Version | None, forgotten: frozenset[str])
         ]
     if not edits:
         return folded
-    held = reapply(held, edits).held
+    return replace(folded, version=_put_in(folded.version, reapply(held, edits).held, stood))
+
+
+def read_held(version: Version | None) -> Held:
+    """Return a stored version as edits work on it; nothing for None."""
+    if version is None:
+        return hold(Held().document, {}, {})
+    return hold(parse_document(version.document), version.lines, version.parked)
+
+
+def _put_in(version: Version, held: Held, stood: Mapping[Section, Sequence[MemoryLine]]) -> Version:
+    """Return a version with other contents, its lines compared with those that `stood` before it."""
     lines = {s: provenance.compare(stood.get(s, ()), held.lines_of(s)) for s in Section}
-    made = replace(version, document=render_document(held.document), lines=lines, parked=dict(held.parked))
-    return replace(folded, version=made)
+    return replace(version, document=render_document(held.document), lines=lines, parked=dict(held.parked))
 
 
 def _gather_offered(update: Update, pending: Sequence[PendingLine]) -> list[provenance.Proposal]:

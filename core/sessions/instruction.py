@@ -5,7 +5,7 @@ text that is sent. What is quoted is written so that it cannot close its frame o
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.memory_files.documents import entry_key, excerpt
 from core.memory_files.outline import read_lines
@@ -135,11 +135,4 @@ def _cost(parts: Sequence[PromptPart]) -> int:
 
 
 def _measure(part: PromptPart, share_tokens: int) -> PromptPart:
-    return PromptPart(
-        kind=part.kind,
-        text=part.text,
-        tokens=estimate_tokens(part.text),
-        share_tokens=share_tokens,
-        left_out=part.left_out,
-        why=part.why,
-    )
+    return replace(part, tokens=estimate_tokens(part.text), share_tokens=share_tokens)
