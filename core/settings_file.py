@@ -56,8 +56,7 @@ def change_key(text: str, section: str, key: str, value: str) -> str:
         gap = [""] if lines and lines[-1].strip() else []
         return "\n".join([*lines, *gap, f"[{section}]", f"{key} = {value}"]) + "\n"
     end = next((i for i in range(start + 1, len(lines)) if _read_heading(lines[i])), len(lines))
-    pattern = re.compile(rf"""\s*(?:{re.escape(key)}|"{re.escape(key)}"|'{re.escape(key)}')\s*=""")
-    at = next((i for i in range(start + 1, end) if pattern.match(lines[i])), None)
+    at = next((i for i in range(start + 1, end) if _holds_key(lines[i], key)), None)
     if at is None:
         lines.insert(start + 1, f"{key} = {value}")
     else:
@@ -70,8 +69,7 @@ def drop_key(text: str, section: str, key: str) -> str:
     lines = text.splitlines(keepends=True)
     start = next((i for i, line in enumerate(lines) if _read_heading(line) == section), len(lines))
     end = next((i for i in range(start + 1, len(lines)) if _read_heading(lines[i])), len(lines))
-    pattern = re.compile(rf"""\s*(?:{re.escape(key)}|"{re.escape(key)}"|'{re.escape(key)}')\s*=""")
-    return "".join(line for i, line in enumerate(lines) if not (start < i < end and pattern.match(line)))
+    return "".join(line for i, line in enumerate(lines) if not (start < i < end and _holds_key(line, key)))
 
 
 def write_value(value: str | int | float | bool) -> str:
@@ -93,6 +91,10 @@ def _escape(c: str) -> str:
 def _read_heading(line: str) -> str:
     match = _HEADING.match(line)
     return match["name"].strip().strip("\"'") if match else ""
+
+
+def _holds_key(line: str, key: str) -> bool:
+    return re.match(rf"""\s*(?:{re.escape(key)}|"{re.escape(key)}"|'{re.escape(key)}')\s*=""", line) is not None
 
 
 def _find_comment(line: str) -> str:

@@ -24,6 +24,7 @@ from core.memory_files.writer import Cause, MemoryFileWriter
 from core.model import LineState, MemoryLine, Origin, Role, Section, SegmentId
 from core.profile.forgetting import hide_forgotten
 from core.redaction import redact
+from core.redaction.spans import MARK_OPENING
 from core.storage import goals as stored
 from core.storage import memory_versions, recaps, tombstones
 from core.storage.database import Connection, Database
@@ -188,9 +189,7 @@ def _propose(c: Connection, waiting: Sequence[tuple[GoalChange, str]], *, at: fl
 
 def _is_barred(text: str, forgotten: frozenset[str]) -> bool:
     """Whether a text holds something secret or forgotten."""
-    if "[REDACTED:" in text or redact(text) != text:
-        return True
-    return bool(forgotten) and hide_forgotten(text, forgotten) != text
+    return MARK_OPENING in text or redact(text) != text or hide_forgotten(text, forgotten) != text
 
 
 def _read(c: Connection, segment_id: SegmentId) -> _Read | None:

@@ -30,6 +30,7 @@ from core.memory_files.documents import Outcome, excerpt
 from core.memory_files.writer import Cause, MemoryFileWriter
 from core.model import FacetOrigin, Role, SegmentId, TurnId
 from core.redaction import redact
+from core.redaction.spans import MARK_OPENING
 from core.storage import events, facets, recaps, tombstones
 from core.storage.database import Connection, Database
 from core.storage.events import EventRow
@@ -279,7 +280,7 @@ def _find_orders(spoken: Sequence[Spoken]) -> list[tuple[Entry, str, tuple[TurnI
         for each in spoken
         if each.role is Role.USER
         for line in find_lasting(each.text)
-        if line.confidence >= COMMAND_CONFIDENCE and redact(line.text) == line.text and "[REDACTED:" not in line.text
+        if line.confidence >= COMMAND_CONFIDENCE and redact(line.text) == line.text and MARK_OPENING not in line.text
     ]
 
 
@@ -291,7 +292,7 @@ def _find_confirmed(read: _Read, learning: LearningSettings) -> list[tuple[Entry
             continue
         if row.kind not in _LASTING_KINDS or (row.origin == FacetOrigin.INFERRED and not learning.enabled):
             continue
-        if "[REDACTED:" in row.value:
+        if MARK_OPENING in row.value:
             continue
         former = tuple(each.value for each in row.history)
         entry = Entry(category=row.kind, text=row.value, former=former)

@@ -192,7 +192,7 @@ def _judge_statement(desk: Desk, text: str, turn: TurnId) -> Judgement:
 
 def _insert_event(c: Connection, desk: Desk, kind: str, text: str, turn: TurnId) -> ToolResult:
     forgotten = tombstones.load_all(c)
-    if forgotten and hide_forgotten(text, forgotten) != text:
+    if hide_forgotten(text, forgotten) != text:
         return _refuse(INSERT_SQL_RECORD, "forgotten")
     held = [each.text for each in events.load_of_segment(c, desk.stretch.id) if each.kind == kind]
     if is_repeat(text, held):

@@ -25,6 +25,7 @@ from core.memory_files.writer import FILES, Cause, MemoryFileWriter, WriteResult
 from core.model import FileChange, FileEntry, MemoryFile, Place, TurnId
 from core.profile.forgetting import hide_forgotten
 from core.redaction import redact
+from core.redaction.spans import MARK_OPENING
 from core.storage import file_changes, tombstones
 from core.storage.database import Connection, Database
 from core.text.statements import StatementKind
@@ -36,7 +37,6 @@ T = TypeVar("T")
 WORKSPACE = "default"
 SHOWN_CHANGES = 50
 MISTAKES = "Tools"  # the heading above tools that keep failing
-REDACTED = "[REDACTED:"
 CATEGORIES = {StatementKind.PREFERENCE: "preference", StatementKind.FACT: "fact"}
 _BULLET = re.compile(r"^\s*[-*]\s+(?:\w+:\s+)?")
 
@@ -234,7 +234,7 @@ def _group(said: Sequence[Said], held: Sequence[str]) -> list[tuple[str, list[st
     groups: dict[str, tuple[list[str], list[TurnId]]] = {}
     known = [line for line in held if line.strip()]
     for turn, entry in ((each.turn, entry) for each in said for entry in find_lasting(each.text)):
-        if REDACTED in entry.text or is_repeat(entry.text, known):
+        if MARK_OPENING in entry.text or is_repeat(entry.text, known):
             continue
         known.append(entry.text)
         category = CATEGORIES[entry.kind]

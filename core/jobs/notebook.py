@@ -57,7 +57,7 @@ def write_entry(
     section: str | None = None,
 ) -> EntryResult:
     """Append an entry, or let it take the place of a value of ours that it replaces."""
-    if forgotten and hide_forgotten(entry.text, forgotten) != entry.text:
+    if hide_forgotten(entry.text, forgotten) != entry.text:
         return EntryResult(outcome=Outcome.REFUSED, reason="forgotten")
     held = [words for line in split_lines(writer.read(file)) if (words := strip_entry(line))]
     if is_repeat(entry.text, held):

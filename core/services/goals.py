@@ -35,7 +35,7 @@ class GoalsService:
             lambda c: (stored.load_proposals(c, WORKSPACE), tombstones.load_all(c))
         )
         texts = {goal.id: goal.text for goal in held.goals}
-        open_rows = [row for row in rows if not forgotten or hide_forgotten(row.text, forgotten) == row.text]
+        open_rows = [row for row in rows if hide_forgotten(row.text, forgotten) == row.text]
         turns = [turn for row in open_rows for turn in row.turns]
         places = await self._ground.database.read(lambda c: file_changes.find_places(c, turns))
         return GoalsState(
