@@ -117,7 +117,7 @@ class ExamsService:
         from core.working_memory.exam import Exam  # jsonschema comes with it
 
         async with self._lock:
-            exam = Exam(model, clock=time.monotonic, on_progress=progress)
+            exam = Exam(model, clock=time.monotonic, pool=self._ground.pool, on_progress=progress)
             result = await exam.take(model_name=name, sha256=sha256, at=self._ground.clock())
             await self._ground.think(lambda: self._results.save(result))
             self.look_again()

@@ -7,9 +7,11 @@ and question by question. What does not help is not used.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 
 from core.llm.port import ChatMessage, ChatModel, GenerationEnd, GenerationPiece, GenerationRequest, Priority
 from core.model import ExamResult, Section, TurnId
@@ -22,8 +24,9 @@ from core.working_memory.operations_schema import is_valid_section, section_para
 from core.working_memory.prompts import fill, load_parts
 from core.working_memory.recovery import recover_operations
 from core.working_memory.selecting import Questions, Selection, Selector
-from core.working_memory.update_prompt import NAME, ask, build_update_prompt
-from core.working_memory.vetting import vet
+from core.working_memory.thinking import think_in
+from core.working_memory.update_prompt import NAME, UpdatePrompt, ask, build_update_prompt
+from core.working_memory.vetting import Vetted, vet
 
 CONTEXT_TOKENS = 2048  # what the exam's prompts are built for; every model has as much
 LIMIT_S = 240.0  # for a busy machine; a quiet one needs about a minute
@@ -119,7 +122,9 @@ class _Writing:
 
 
 class Exam:
-    """One sitting. `clock` counts seconds; `rank` is what sentences are ranked by in the product."""
+    """One sitting. `clock` counts seconds; `rank` is what sentences are ranked by in the product; `pool` runs what
+    takes thought.
+    """
 
     def __init__(
         self,
@@ -127,6 +132,7 @@ class Exam:
         *,
         clock: Callable[[], float],
         rank: Rank | None = None,
+        pool: Executor | None = None,
         on_progress: Progress | None = None,
         limit_s: float = LIMIT_S,
         languages: Sequence[str] = LANGUAGES,
@@ -134,6 +140,7 @@ class Exam:
         self._model = model
         self._clock = clock
         self._rank = rank or rank_by_worth
+        self._think = think_in(pool)
         self._say = on_progress or (lambda _: None)
         self._limit_s = limit_s
         self._languages = tuple(languages)
@@ -162,10 +169,8 @@ class Exam:
 
     async def _write(self, conversation: ExamConversation) -> None:
         """Let the model write two sections of one conversation."""
-        material = conversation.material(context_tokens=CONTEXT_TOKENS)
         parts = load_parts(NAME, conversation.language)
-        sources = Sources(material, prompt_lines=static_lines(parts))
-        prompt = build_update_prompt(material)
+        sources, prompt = await self._think(lambda: _set_writing(conversation, parts))
         written: list[str] = []
         for section in WRITTEN:
             question = fill(parts["section"], section=section.value)
@@ -175,10 +180,9 @@ class Exam:
             )
             text = await self._generate(messages)
             self._writing.calls += 1
-            self._writing.valid += is_valid_section(_decode(text))
-            found = recover_operations(f'{{"{section.value}": {text}')
-            for name, operation in found.operations.items():
-                answer = vet(name, operation, sources, cut=name in found.truncated)
+            valid, answers = await self._think(partial(_read_answer, section, text, sources))
+            self._writing.valid += valid
+            for answer in answers:
                 self._writing.lines += len(answer.lines) + len(answer.dropped)
                 self._writing.supported += len(answer.lines)
                 written += [line.text for line in answer.lines]
@@ -209,19 +213,19 @@ class Exam:
 
     async def _choose(self, conversation: ExamConversation, tally: _Choices) -> None:
         """Let the model choose sentences, settled issues and newer statements of one conversation."""
-        material = conversation.material(context_tokens=CONTEXT_TOKENS)
-        sources = Sources(material)
+        material = await self._think(lambda: conversation.material(context_tokens=CONTEXT_TOKENS))
         selector = Selector(
             self._model,
             material,
-            sources,
+            Sources(material),
             rank=self._rank,
             conversation="exam",
             max_questions=10_000,
         )
         selection = Selection()
-        selector.prepare()
+        await self._think(selector.prepare)
         await selector.select(selection)
+        await self._think(lambda: selector.keep_best(selection))
         chosen = [p for p in selection.proposals if p.section is Section.FACTS]
         ranked = [p for p in selector.rank_only(len(chosen)) if p.section is Section.FACTS]
         tally.alone.add(_score(conversation, material.proposals))
@@ -272,6 +276,19 @@ class Exam:
             kept_recall=chosen.recall,
             complete=self._complete,
         )
+
+
+def _set_writing(conversation: ExamConversation, parts: Mapping[str, str]) -> tuple[Sources, UpdatePrompt]:
+    """What the questions about a conversation are asked with, and what their answers are checked against."""
+    material = conversation.material(context_tokens=CONTEXT_TOKENS)
+    return Sources(material, prompt_lines=static_lines(parts)), build_update_prompt(material)
+
+
+def _read_answer(section: Section, text: str, sources: Sources) -> tuple[bool, list[Vetted]]:
+    """Whether an answer is a valid call, and what of it holds up."""
+    found = recover_operations(f'{{"{section.value}": {text}')
+    answers = [vet(name, value, sources, cut=name in found.truncated) for name, value in found.operations.items()]
+    return is_valid_section(_decode(text)), answers
 
 
 def _score(conversation: ExamConversation, proposals: Sequence[Proposal]) -> _Tally:

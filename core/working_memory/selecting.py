@@ -48,9 +48,7 @@ class Selection:
     proposals: list[Proposal] = field(default_factory=list)
     lines: list[ModelLine] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     asked: int = 0
-    left_unasked: int = 0
 
 
 class Questions:
@@ -145,6 +143,7 @@ class Selector:
         self._candidates: tuple[Candidate, ...] = ()
         self._ranks: tuple[float, ...] = ()
         self._issues: tuple[OpenIssue, ...] = ()
+        self._odds: list[float] = []  # the model's, of the candidates asked about so far
 
     def prepare(self) -> None:
         """Find what may be asked about; the part that takes thought."""
@@ -156,19 +155,13 @@ class Selector:
         self._ranks = tuple(ranks[i] for i in order)
 
     async def select(self, selection: Selection) -> None:
-        """Ask; what is chosen is put into `selection` step by step."""
+        """Ask; issues that are settled are put into `selection` step by step, sentences by `keep_best` afterwards."""
         for issue in self._issues:
             await self._ask_settled(issue, selection)
-        odds: list[float] = []
-        try:
-            for candidate in self._candidates:
-                if self._questions.asked >= self._max_questions:
-                    break
-                odds.append(await self._questions.keep(candidate.text))
-        finally:
-            selection.asked = self._questions.asked
-            selection.left_unasked = len(self._candidates) - len(odds)
-            self._keep_best(odds, selection)
+        for candidate in self._candidates:
+            if self._questions.asked >= self._max_questions:
+                break
+            self._odds.append(await self._questions.keep(candidate.text))
 
     def rank_only(self, count: int) -> tuple[Proposal, ...]:
         """Return as many sentences as the rank alone would choose: what the model's opinion is measured against."""
@@ -192,8 +185,13 @@ class Selector:
                 selection.lines.append(ModelLine(section=Section.ISSUES, text=text, turns=turns))
                 return
 
-    def _keep_best(self, odds: Sequence[float], selection: Selection) -> None:
-        """Keep the sentences that rank and model together put highest, and the model would keep."""
+    def keep_best(self, selection: Selection) -> None:
+        """Put the sentences that rank and model together put highest, and the model would keep, into `selection`.
+
+        After `select`, however far it came; it takes thought.
+        """
+        odds = self._odds
+        selection.asked = self._questions.asked
         ranked = self._candidates[: len(odds)]
         scores = combine(self._ranks[: len(odds)], odds)
         most = min(MOST_KEPT, math.ceil(KEPT_SHARE * len(ranked)))

@@ -8,7 +8,7 @@ noticed is always among them: a model that forgets costs polish, never informati
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from typing import Literal, TypeVar
+from typing import Literal
 
 from core.errors import ModelError
 from core.llm.port import ChatModel
@@ -33,6 +33,7 @@ from core.working_memory.operations import Append, Keep, Operation, read_operati
 from core.working_memory.operations import Update as Rewrite
 from core.working_memory.prompts import load_parts
 from core.working_memory.selecting import KINDS, Rank, Selection, Selector
+from core.working_memory.thinking import think_in
 from core.working_memory.update_prompt import NAME
 from core.working_memory.vetting import Vetted, to_json, vet
 from core.working_memory.writing import Pause, Writer, Written
@@ -44,8 +45,6 @@ Mode = Literal["write", "select", "off"]
 SELECT_LIMIT_S = 45.0  # of the questions of one update
 MAX_QUESTIONS = 48
 _SINGLE = frozenset({Section.TITLE, Section.STATE})
-
-T = TypeVar("T")
 
 
 class Updater:
@@ -72,7 +71,7 @@ class Updater:
         self._mode: Mode = mode if model is not None else "off"
         self._useful = useful
         self._rank = rank
-        self._pool = pool
+        self._think = think_in(pool)
         self._pause = pause
         self._limit_s = limit_s
         self._max_questions = max_questions
@@ -124,8 +123,8 @@ class Updater:
         lines = any(answer.lines for answer in written.answers.values())
         if not lines and written.calls and _is_first(material.document):
             text = await writer.write_document()
-            for section, operation in read_created(text).items():
-                written.take(section, vet(section, operation, sources))
+            for section, answer in (await self._think(lambda: _vet_created(text, sources))).items():
+                written.take(section, answer)
         return written, note
 
     def _find_kinds(self, language: str) -> frozenset[str]:
@@ -153,16 +152,16 @@ class Updater:
             selection.failures.append(Failure(part="select", reason="The time for questions was over."))
         except ModelError as error:
             selection.failures.append(Failure(part="select", reason=str(error)))
+        await self._think(lambda: selector.keep_best(selection))
         return selection
-
-    async def _think(self, job: Callable[[], T], /) -> T:
-        if self._pool is None:
-            return job()
-        return await asyncio.get_running_loop().run_in_executor(self._pool, job)
 
     def _say(self, step: str) -> None:
         if self._on_progress is not None:
             self._on_progress(step)
+
+
+def _vet_created(text: str, sources: Sources) -> dict[Section, Vetted]:
+    return {section: vet(section, operation, sources) for section, operation in read_created(text).items()}
 
 
 def propose_without_model(material: Material, failures: Sequence[Failure] = ()) -> Update:
@@ -206,7 +205,7 @@ def _compose(material: Material, written: Written, selection: Selection, mode: U
     return Update(
         operations=operations,
         mode=mode,
-        notes=(*notes, *selection.notes),
+        notes=tuple(notes),
         model_lines=tuple(model_lines),
         dropped=tuple(dropped),
         failures=(*written.failures, *selection.failures),

@@ -10,7 +10,7 @@ import json
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from functools import partial
 
 from core.errors import ModelError
 from core.llm.port import (
@@ -28,6 +28,7 @@ from core.working_memory.operations import Keep
 from core.working_memory.operations_schema import is_valid, section_parameters, tool_parameters
 from core.working_memory.prompts import fill, load_parts
 from core.working_memory.recovery import Recovered, recover_operations
+from core.working_memory.thinking import Think
 from core.working_memory.update_prompt import NAME, UpdatePrompt, ask, build_update_prompt
 from core.working_memory.vetting import Vetted, vet
 
@@ -40,13 +41,6 @@ _SHRINK = 0.8
 _LEAST_SCALE = 0.3
 
 Pause = Callable[[float], Awaitable[None]]
-T = TypeVar("T")
-
-
-class Think(Protocol):
-    """Runs a pure job, off the loop where there is a thread for it."""
-
-    async def __call__(self, job: Callable[[], T], /) -> T: ...
 
 
 @dataclass(slots=True)
@@ -90,20 +84,21 @@ class Writer:
         self._think = think
         self._pause = pause
         self._parts = load_parts(NAME, material.language)
-        self._prompt = build_update_prompt(material)
+        self._prompt = UpdatePrompt(system="", frame="")
 
     @property
     def prompt(self) -> UpdatePrompt:
-        """The part that all questions share."""
+        """The part that all questions share; empty before `prepare`."""
         return self._prompt
 
     async def prepare(self) -> None:
-        """Shrink the prompt until the model's own tokenizer agrees that it takes half of the window at most."""
+        """Build the prompt; shrink it until by the model's own tokenizer it takes half of the window at most."""
         scale = 1.0
+        self._prompt = await self._think(lambda: build_update_prompt(self._material))
         limit = self._material.context_tokens // 2
         while await self._model.count_tokens(self._messages(self._parts["whole"])) > limit and scale > _LEAST_SCALE:
             scale *= _SHRINK
-            self._prompt = build_update_prompt(self._material, scale=scale)
+            self._prompt = await self._think(partial(build_update_prompt, self._material, scale=scale))
 
     async def write(self) -> Written:
         """Ask for everything, then for what is missing; never raises `ModelError`."""

@@ -3,6 +3,8 @@
 import asyncio
 import itertools
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -83,6 +85,19 @@ def test_exam_ends_when_its_time_is_over_and_says_so():
     result = take(ScriptedModel(*["1"] * 4, choose=knows), limit_s=0.0)
     assert (result.verdict, result.complete) == ("off", False)
     assert "slow" in result.sentence.lower()
+
+
+def test_what_takes_thought_is_done_in_the_pool():
+    threads = []
+
+    def rank(sentences):
+        threads.append(threading.current_thread().name)
+        return [0.0] * len(sentences)
+
+    with ThreadPoolExecutor(1, thread_name_prefix="thought") as pool:
+        take(ScriptedModel(*["1"] * 4), rank=rank, pool=pool, languages=("en",))
+    assert threads
+    assert all(name.startswith("thought") for name in threads)
 
 
 def test_result_is_kept_by_the_files_content(tmp_path):

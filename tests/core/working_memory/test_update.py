@@ -175,6 +175,22 @@ def test_select_marks_an_issue_that_a_later_sentence_settles():
     )
 
 
+def test_select_that_ran_out_of_time_over_the_issues_says_that_a_model_chose():
+    class Slow(ScriptedModel):
+        async def choose(self, request, /):
+            if "waters" in request.messages[-1].text:
+                await asyncio.Event().wait()
+            return await super().choose(request)
+
+    stored = document(ISSUES="- Find a ferry to Porto\n- Who waters the plants?")
+    model = Slow(choose=lambda question: 0.9 if "Find a ferry" in question and "booked" in question else 0.2)
+    said = ("I booked the ferry to Porto.", "My aunt waters the plants.")
+    update = propose(model, make_material(*said, stored=stored), mode="select", limit_s=0.2)
+    assert update.failures[0].reason == "The time for questions was over."
+    assert [line.text for line in update.model_lines] == ["[resolved] Find a ferry to Porto"]
+    assert update.mode == "select"
+
+
 def test_select_asks_only_what_the_exam_found_useful():
     stored = document(ISSUES="- Find a ferry to Porto")
     model = ScriptedModel()
