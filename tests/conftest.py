@@ -7,6 +7,7 @@ another; a test that needs a real X server takes the `x_display` fixture and sta
 HYPOTHESIS_PROFILE=long runs each property 10,000 times instead of 100.
 """
 
+import gc
 import os
 import shutil
 import subprocess
@@ -67,6 +68,28 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(config.stash[EXIT_STATUS])
+
+
+@pytest.fixture(autouse=True)
+def collect_qt_on_this_thread(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a test with Qt leaves behind goes here and now.
+
+    A window, or the timer of a loop, that Python's collector frees on another thread crashes the run, some tests
+    later: when pytest-qt lets Qt work off its events.
+    """
+    if "qapp" not in request.fixturenames:
+        yield
+        return
+    from PySide6.QtCore import QEvent
+
+    qapp = request.getfixturevalue("qapp")
+    was_enabled = gc.isenabled()
+    gc.disable()
+    yield
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    gc.collect()
+    if was_enabled:
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

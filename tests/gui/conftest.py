@@ -1,7 +1,11 @@
-"""Fixtures of window tests: the production loop, a look, and a window with a scripted engine behind it."""
+"""Fixtures of window tests: the production loop, a look, and a window with a scripted engine behind it.
+
+A test that is a coroutine runs on the production loop.
+"""
 
 import asyncio
 import gc
+import inspect
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,29 @@ from app.theme import Look, ThemeMode
 from tests.gui.stage import Stage
 
 BLOCKED_S = 0.5  # a step longer than this is a bug; generous, for test machines are busy
+
+RUN = pytest.StashKey[Callable[..., None]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "may_block(seconds): a step of the test may take that long")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine; None leaves the others to pytest."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    given = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+    may_block = pyfuncitem.get_closest_marker("may_block")
+    pyfuncitem.stash[RUN](pyfuncitem.obj(**given), may_block.args[0] if may_block else BLOCKED_S)
+    return True
+
+
+@pytest.fixture(autouse=True)
+def runs_on_qt_loop(request: pytest.FixtureRequest, on_qt_loop: Callable[..., None]) -> None:
+    """Give `pytest_pyfunc_call` the loop."""
+    request.node.stash[RUN] = on_qt_loop
 
 
 @pytest.fixture

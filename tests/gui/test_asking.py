@@ -16,97 +16,74 @@ async def open_sheet(stage: Stage) -> AskingSheet:
     return stage.desk.asking_pane.sheet
 
 
-def test_a_value_is_changed_and_saved_with_keys(stage: Stage, on_qt_loop) -> None:
+async def test_a_value_is_changed_and_saved_with_keys(stage: Stage) -> None:
     conversation = stage.engine.add("Boats")
-
-    async def play() -> None:
-        async with stage.playing():
-            sheet = await open_sheet(stage)
-            assert not sheet.save.isEnabled()
-            field = sheet.numbers["temperature"]
-            field.setFocus()
-            field.selectAll()
-            QTest.keyClicks(field, "1.20")
-            assert sheet.save.isEnabled()
-            QTest.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-            await stage.settle()
-            assert stage.engine.models.settings[conversation.id].sampling.temperature == 1.2
-            assert not sheet.isVisible()
-
-    on_qt_loop(play())
+    async with stage.playing():
+        sheet = await open_sheet(stage)
+        assert not sheet.save.isEnabled()
+        field = sheet.numbers["temperature"]
+        field.setFocus()
+        field.selectAll()
+        QTest.keyClicks(field, "1.20")
+        assert sheet.save.isEnabled()
+        QTest.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        await stage.settle()
+        assert stage.engine.models.settings[conversation.id].sampling.temperature == 1.2
+        assert not sheet.isVisible()
 
 
-def test_changed_instructions_show_their_cost_before_they_are_saved(stage: Stage, on_qt_loop) -> None:
+async def test_changed_instructions_show_their_cost_before_they_are_saved(stage: Stage) -> None:
     stage.engine.add("Boats")
-
-    async def play() -> None:
-        async with stage.playing():
-            sheet = await open_sheet(stage)
-            assert sheet._note.text() == LATER
-            sheet.instructions.setPlainText("Be brief.")
-            assert sheet._note.text() == READS_AGAIN
-            sheet.instructions.setPlainText("")
-            assert sheet._note.text() == LATER
-
-    on_qt_loop(play())
+    async with stage.playing():
+        sheet = await open_sheet(stage)
+        assert sheet._note.text() == LATER
+        sheet.instructions.setPlainText("Be brief.")
+        assert sheet._note.text() == READS_AGAIN
+        sheet.instructions.setPlainText("")
+        assert sheet._note.text() == LATER
 
 
-def test_what_is_typed_stays_while_a_reply_is_written_and_goes_with_cancel(stage: Stage, on_qt_loop) -> None:
+async def test_what_is_typed_stays_while_a_reply_is_written_and_goes_with_cancel(stage: Stage) -> None:
     conversation = stage.engine.add("Boats")
-
-    async def play() -> None:
-        async with stage.playing():
-            sheet = await open_sheet(stage)
-            sheet.instructions.setPlainText("Be brief.")
-            stage.engine.publish(Changes(prompts=frozenset({conversation.id})))
-            await stage.settle()
-            assert sheet.instructions.toPlainText() == "Be brief."
-            sheet.cancel.click()
-            stage.window.chat.answers_chip.click()
-            assert sheet.isVisible()
-            assert sheet.instructions.toPlainText() == ""
-            assert stage.engine.models.asked == []
-
-    on_qt_loop(play())
+    async with stage.playing():
+        sheet = await open_sheet(stage)
+        sheet.instructions.setPlainText("Be brief.")
+        stage.engine.publish(Changes(prompts=frozenset({conversation.id})))
+        await stage.settle()
+        assert sheet.instructions.toPlainText() == "Be brief."
+        sheet.cancel.click()
+        stage.window.chat.answers_chip.click()
+        assert sheet.isVisible()
+        assert sheet.instructions.toPlainText() == ""
+        assert stage.engine.models.asked == []
 
 
-def test_a_preset_fills_the_fields_and_names_the_chip(stage: Stage, on_qt_loop) -> None:
+async def test_a_preset_fills_the_fields_and_names_the_chip(stage: Stage) -> None:
     stage.engine.add("Boats")
-
-    async def play() -> None:
-        async with stage.playing() as window:
-            assert window.chat.answers_chip.text() == "Answers"
-            sheet = await open_sheet(stage)
-            sheet.presets.setFocus()
-            QTest.keyClick(sheet.presets, Qt.Key.Key_Space)
-            assert [action.text() for action in sheet.preset_menu.actions()] == ["Balanced", "Exact"]
-            for key in (Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Return):
-                QTest.keyClick(sheet.preset_menu, key)
-            await stage.settle()
-            assert window.chat.answers_chip.text() == "Answers: Exact"
-            assert sheet.numbers["temperature"].value() == 0.0
-            assert sheet.instructions.toPlainText() == "Answer briefly and exactly."
-
-    on_qt_loop(play())
+    async with stage.playing() as window:
+        assert window.chat.answers_chip.text() == "Answers"
+        sheet = await open_sheet(stage)
+        sheet.presets.setFocus()
+        QTest.keyClick(sheet.presets, Qt.Key.Key_Space)
+        assert [action.text() for action in sheet.preset_menu.actions()] == ["Balanced", "Exact"]
+        for key in (Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Return):
+            QTest.keyClick(sheet.preset_menu, key)
+        await stage.settle()
+        assert window.chat.answers_chip.text() == "Answers: Exact"
+        assert sheet.numbers["temperature"].value() == 0.0
+        assert sheet.instructions.toPlainText() == "Answer briefly and exactly."
 
 
-def test_before_the_first_message_there_is_nothing_to_set(stage: Stage, on_qt_loop) -> None:
-    async def play() -> None:
-        async with stage.playing() as window:
-            assert not window.chat.answers_chip.isVisible()
-            stage.desk.asking_pane.open_up()
-            assert stage.desk.asking_pane.sheet is None
-
-    on_qt_loop(play())
+async def test_before_the_first_message_there_is_nothing_to_set(stage: Stage) -> None:
+    async with stage.playing() as window:
+        assert not window.chat.answers_chip.isVisible()
+        stage.desk.asking_pane.open_up()
+        assert stage.desk.asking_pane.sheet is None
 
 
-def test_every_field_is_named_for_screen_readers(stage: Stage, on_qt_loop) -> None:
+async def test_every_field_is_named_for_screen_readers(stage: Stage) -> None:
     stage.engine.add("Boats")
-
-    async def play() -> None:
-        async with stage.playing():
-            sheet = await open_sheet(stage)
-            named = [*sheet.numbers.values(), sheet.presets, sheet.instructions]
-            assert all(field.accessibleName() for field in named)
-
-    on_qt_loop(play())
+    async with stage.playing():
+        sheet = await open_sheet(stage)
+        named = [*sheet.numbers.values(), sheet.presets, sheet.instructions]
+        assert all(field.accessibleName() for field in named)

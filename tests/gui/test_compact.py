@@ -23,68 +23,56 @@ def give_up(engine, chat):
     )
 
 
-def test_the_menu_compacts_and_the_memory_tab_tells_how_far_it_is(stage, on_qt_loop):
-    async def check():
-        chat = fill(stage.engine)
-        async with stage.playing() as window:
-            notice = window.memory.commits
-            assert not notice.isVisible()
-            window.show_tab("Files")
-            choose(window, "Compact this conversation…")
-            await until(lambda: notice.isVisible() and stage.engine.commits.progress)
-            assert stage.engine.commits.compacted == [chat.id]
-            stage.engine.commits.progress(CommitStep.UPDATING)
-            assert notice.text.text() == "Compacting: Working Memory is updated…"
-            assert notice.cancel.isVisible()
-            stage.engine.commits.gate.set()
-            await until(notice.close_.isVisible)
-            assert notice.text.text() == "24 messages are archived. Working Memory holds what mattered."
-            assert not notice.cancel.isVisible()
-            notice.close_.click()
-            assert not notice.isVisible()
-
-    on_qt_loop(check())
+async def test_the_menu_compacts_and_the_memory_tab_tells_how_far_it_is(stage):
+    chat = fill(stage.engine)
+    async with stage.playing() as window:
+        notice = window.memory.commits
+        assert not notice.isVisible()
+        window.show_tab("Files")
+        choose(window, "Compact this conversation…")
+        await until(lambda: notice.isVisible() and stage.engine.commits.progress)
+        assert stage.engine.commits.compacted == [chat.id]
+        stage.engine.commits.progress(CommitStep.UPDATING)
+        assert notice.text.text() == "Compacting: Working Memory is updated…"
+        assert notice.cancel.isVisible()
+        stage.engine.commits.gate.set()
+        await until(notice.close_.isVisible)
+        assert notice.text.text() == "24 messages are archived. Working Memory holds what mattered."
+        assert not notice.cancel.isVisible()
+        notice.close_.click()
+        assert not notice.isVisible()
 
 
-def test_cancel_ends_a_compact(stage, on_qt_loop):
-    async def check():
-        fill(stage.engine)
-        async with stage.playing() as window:
-            notice = window.memory.commits
-            choose(window, "Compact this conversation…")
-            await until(lambda: stage.engine.commits.progress)
-            notice.cancel.click()
-            assert notice.text.text() == "Stopping…"
-            await until(lambda: not notice.cancel.isVisible() and notice.close_.isVisible())
-
-    on_qt_loop(check())
+async def test_cancel_ends_a_compact(stage):
+    fill(stage.engine)
+    async with stage.playing() as window:
+        notice = window.memory.commits
+        choose(window, "Compact this conversation…")
+        await until(lambda: stage.engine.commits.progress)
+        notice.cancel.click()
+        assert notice.text.text() == "Stopping…"
+        await until(lambda: not notice.cancel.isVisible() and notice.close_.isVisible())
 
 
-def test_an_archive_that_was_given_up_says_why_and_is_tried_again(stage, on_qt_loop):
-    async def check():
-        chat = fill(stage.engine)
+async def test_an_archive_that_was_given_up_says_why_and_is_tried_again(stage):
+    chat = fill(stage.engine)
+    give_up(stage.engine, chat)
+    async with stage.playing() as window:
+        notice = window.memory.commits
+        await until(notice.retry.isVisible)
+        assert "is not finished" in notice.headline.text()
+        assert "The model did not answer in time." in notice.reason.text()
+        notice.retry.click()
+        await until(lambda: not notice.isVisible())
+        assert stage.engine.commits.retried == [chat.id]
         give_up(stage.engine, chat)
-        async with stage.playing() as window:
-            notice = window.memory.commits
-            await until(notice.retry.isVisible)
-            assert "is not finished" in notice.headline.text()
-            assert "The model did not answer in time." in notice.reason.text()
-            notice.retry.click()
-            await until(lambda: not notice.isVisible())
-            assert stage.engine.commits.retried == [chat.id]
-            give_up(stage.engine, chat)
-            stage.engine.publish(Changes(memory=frozenset({chat.id})))
-            await until(notice.retry.isVisible)
-
-    on_qt_loop(check())
+        stage.engine.publish(Changes(memory=frozenset({chat.id})))
+        await until(notice.retry.isVisible)
 
 
-def test_settings_lead_to_the_models_page(stage, on_qt_loop):
-    async def check():
-        async with stage.playing():
-            stage.desk.pages.open_settings()
-            stage.desk.pages.settings_sheet.models_button.click()
-            await until(lambda: stage.desk.pages.models_window is not None)
-            assert stage.desk.pages.models_window.isVisible()
-
-    on_qt_loop(check())
+async def test_settings_lead_to_the_models_page(stage):
+    async with stage.playing():
+        stage.desk.pages.open_settings()
+        stage.desk.pages.settings_sheet.models_button.click()
+        await until(lambda: stage.desk.pages.models_window is not None)
+        assert stage.desk.pages.models_window.isVisible()

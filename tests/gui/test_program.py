@@ -57,20 +57,17 @@ def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_left_behind(roo
     assert (tmp_path / "file").read_text() == "not a folder"
 
 
-def test_a_second_start_raises_the_first_and_ends_well(root, tmp_path, on_qt_loop, qapp):
-    async def check():
-        raised = []
-        first = instance.FirstInstance(tmp_path / "data", lambda: raised.append(1))
-        assert first.listen()
-        second = start(root, tmp_path / "data")
-        with ThreadPoolExecutor(1) as pool:
-            await asyncio.get_running_loop().run_in_executor(pool, second.communicate)
-        assert second.returncode == 0
-        assert raised == [1]
-        assert not (tmp_path / "data" / "keepsake.db").exists()
-        first.close()
-
-    on_qt_loop(check())
+async def test_a_second_start_raises_the_first_and_ends_well(root, tmp_path, qapp):
+    raised = []
+    first = instance.FirstInstance(tmp_path / "data", lambda: raised.append(1))
+    assert first.listen()
+    second = start(root, tmp_path / "data")
+    with ThreadPoolExecutor(1) as pool:
+        await asyncio.get_running_loop().run_in_executor(pool, second.communicate)
+    assert second.returncode == 0
+    assert raised == [1]
+    assert not (tmp_path / "data" / "keepsake.db").exists()
+    first.close()
 
 
 def test_no_first_instance_means_no(tmp_path):
