@@ -18,6 +18,7 @@ from core.llm.sampling import Sampler
 from core.llm.vocabulary import Vocabulary
 
 BATCH_TOKENS = 512
+PLAIN_UBATCH_TOKENS = 128  # computed at once without flash attention: as fast as 512, with a quarter of the memory
 ABORTED = 2  # what llama_decode returns when the abort callback ended it
 
 
@@ -62,6 +63,12 @@ class LlamaRunner:
         params.n_batch = params.n_ubatch = BATCH_TOKENS
         params.n_threads, params.n_threads_batch = threads, batch_threads or threads
         params.no_perf = True
+        # On a processor llama.cpp's flash attention is made for long reads: a message of some 35 tokens behind 2,000
+        # known ones takes it 1.4 times as long, and each token written 1.15 times. Chats do little else.
+        self.has_flash_attention = native.llama_supports_gpu_offload()
+        if not self.has_flash_attention:
+            params.flash_attn_type = native.LLAMA_FLASH_ATTN_TYPE_DISABLED
+            params.n_ubatch = PLAIN_UBATCH_TOKENS
         context = native.llama_init_from_model(model, params)
         if not context:
             raise LoadError("the context")

@@ -48,9 +48,35 @@ log = logging.getLogger(__name__)
 NOW = -1  # a priority above all requests: what takes no time
 RESTORE_AFTER_S = 0.05  # of quiet: the chat's prefix goes back into the context
 SAVE_AFTER_S = 10.0  # of quiet: prefixes go to the disk
+PIECES_EVERY_S = 0.05  # each frame wakes the program, which costs the computation a moment; eyes see no difference
 STOP_S = 1.2  # for the last saving, after stdin's end
 KEPT_BYTES = 256 << 20  # beside the context
 _SAMPLING = frozenset(field.name for field in fields(GenerationRequest)) - {"messages", "priority"}
+
+
+class _Pieces:
+    """Words on their way: the first ones go at once, later ones in bundles."""
+
+    def __init__(self, link: "Link", number: int) -> None:
+        self._link, self._number = link, number
+        self._waiting = ""
+        self._thought = False
+        self._sent_s = 0.0
+
+    def add(self, text: str, *, thought: bool) -> None:
+        """Send some words now or with the next ones."""
+        if thought is not self._thought:
+            self.flush()
+            self._thought = thought
+        self._waiting += text
+        if time.monotonic() - self._sent_s >= PIECES_EVERY_S:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what waits."""
+        if self._waiting:
+            self._link.send(op="piece", id=self._number, text=self._waiting, thought=self._thought)
+            self._waiting, self._sent_s = "", time.monotonic()
 
 
 class Worker:
@@ -89,6 +115,7 @@ class Worker:
 
     def _advance(self, task: "Task") -> None:
         """Run a task until it ends, or until another one is more urgent."""
+        pieces = _Pieces(self._link, task.number)
         try:
             if task.steps is None:
                 self._begin(task)
@@ -98,15 +125,18 @@ class Worker:
                 try:
                     piece = next(task.steps)
                 except StopIteration as stop:
+                    pieces.flush()
                     self._finish(task, stop.value)
                     return
                 if piece is not None and (not piece.thought or task.frame.get("show_thinking")):
-                    self._link.send(op="piece", id=task.number, text=piece.text, thought=piece.thought)
+                    pieces.add(piece.text, thought=piece.thought)
                 elif piece is not None:
                     self._link.send(op="thinking", id=task.number)
                 if self._schedule.yields(task):
+                    pieces.flush()
                     return
         except Exception as error:  # noqa: BLE001 - a task's end: the request failed, the process goes on
+            pieces.flush()
             self._answerer.release()
             self._link.send_error(task.number, error)
 
@@ -301,7 +331,8 @@ def _load(frame: Frame, link: Link) -> Worker:
     stat = path.stat()
     files = None
     if folder := frame.get("states"):
-        files = StateFiles(Path(folder), f"{path.name} {stat.st_size} {stat.st_mtime_ns} {llama_cpp.__version__}")
+        form = "" if runner.has_flash_attention else " plain"  # states of the one do not fit the other
+        files = StateFiles(Path(folder), f"{path.name} {stat.st_size} {stat.st_mtime_ns} {llama_cpp.__version__}{form}")
     prefixes = Prefixes(runner, kept_bytes=KEPT_BYTES, files=files)
     schedule = Schedule(interrupt=runner.abort, clear=runner.clear_abort)
     worker = Worker(runner, Answerer(runner, prefixes), prefixes, schedule, link)
