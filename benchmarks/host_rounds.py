@@ -13,8 +13,9 @@ from contextlib import aclosing
 from pathlib import Path
 
 from benchmarks.common import ROOT, Measure, say
+from benchmarks.listening import hear
 from core.llm.host import ModelHost
-from core.llm.port import ChatMessage, GenerationEnd, GenerationPiece, GenerationRequest, Priority
+from core.llm.port import ChatMessage, GenerationRequest, Priority
 from core.model import ModelPhase, ModelStatus
 
 HELLO = (ChatMessage("user", "Say hello."),)
@@ -85,18 +86,18 @@ async def measure_interruptions(host: ModelHost, watcher: "PhaseTimes", rounds: 
         conversation="update",
         priority=Priority.BACKGROUND,
     )
-    work = asyncio.ensure_future(_drain(host, background))
+    work = asyncio.ensure_future(hear(host, background))
     try:
         for number in range(2 * rounds + 2):
             busy = number % 2 == 1
             if busy and work.done():
-                work = asyncio.ensure_future(_drain(host, background))
+                work = asyncio.ensure_future(hear(host, background))
             elif not busy:
                 work.cancel()
                 await asyncio.wait([work])
             if busy:
                 await watcher.reach(ModelPhase.READING, ModelPhase.WRITING)
-            took_s, start_ms = await _chat(host, watcher, number)
+            took_s, start_ms = await _chat(host, number)
             if number > 1:
                 (beside if busy else alone).append(took_s)
                 if busy:
@@ -129,33 +130,22 @@ class PhaseTimes:
             await self._news.wait()
 
 
-async def _drain(host: ModelHost, request: GenerationRequest) -> None:
-    async with aclosing(host.generate(request)) as answers:
-        async for _ in answers:
-            pass
-
-
-async def _chat(host: ModelHost, watcher: PhaseTimes, number: int) -> tuple[float, float]:
+async def _chat(host: ModelHost, number: int) -> tuple[float, float]:
     """Run one turn of a chat with a known prefix; return its seconds, and the ms until it was begun.
 
     When it is begun the host tells nothing of its own, so the time its prompt took is taken off its first words.
     """
     messages = (ChatMessage("system", TALE * 10), ChatMessage("user", f"Tale {number}. {TALE} What became of it?"))
     request = GenerationRequest(messages=messages, max_tokens=16, temperature=0.0, conversation="chat")
-    started, first_s = time.perf_counter(), 0.0
-    async with aclosing(host.generate(request)) as answers:
-        async for answer in answers:
-            if isinstance(answer, GenerationPiece):
-                first_s = first_s or time.perf_counter() - started
-    assert isinstance(answer, GenerationEnd)
-    return time.perf_counter() - started, max(0.0, first_s - answer.prompt_s) * 1000
+    heard = await hear(host, request)
+    return heard.whole_s, max(0.0, heard.first_s - heard.end.prompt_s) * 1000
 
 
 async def _cancel(host: ModelHost, watcher: PhaseTimes, phase: str) -> float:
     text = TALE * 100 if phase == "reading" else "Write a long story."
     request = GenerationRequest(messages=(ChatMessage("user", text),), max_tokens=2000)
     await watcher.reach(ModelPhase.READY)
-    task = asyncio.ensure_future(_drain(host, request))
+    task = asyncio.ensure_future(hear(host, request))
     await watcher.reach(ModelPhase(phase))
     started = time.perf_counter()
     host.cancel()
@@ -169,7 +159,7 @@ async def measure_cycles(model: Path, threads: int, cycles: int) -> dict[str, Me
     loaded, before_mb = 0, 0.0
     for number in range(cycles):
         host = ModelHost(model, context_tokens=1024, threads=threads)
-        await _drain(host, request)
+        await hear(host, request)
         await host.aclose()
         loaded += host.pid is None
         if number == min(SETTLED, cycles - 1):
@@ -181,7 +171,7 @@ async def measure_cycles(model: Path, threads: int, cycles: int) -> dict[str, Me
     try:
         for number in range(cycles):
             text = f"Question {number}? Say hello to {number}."
-            await _drain(
+            await hear(
                 host, GenerationRequest(messages=(ChatMessage("user", text),), max_tokens=4, conversation=str(number))
             )
             await host.forget(str(number))

@@ -23,14 +23,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import aclosing
 from pathlib import Path
 
 from benchmarks.common import Measure, make_parser, print_result, say
-from benchmarks.product_prefix import measure_product
+from benchmarks.listening import hear
+from benchmarks.product_prefix import Shares, count_common, measure_product
 from benchmarks.throughput import MODEL, Child
 from core.llm.host import ModelHost
-from core.llm.port import ChatMessage, ChoiceRequest, GenerationEnd, GenerationPiece, GenerationRequest, Priority
+from core.llm.port import ChatMessage, ChoiceRequest, GenerationEnd, GenerationRequest, Priority
 from core.llm.processors import choose_threads
 
 CONTEXT_TOKENS = 8192
@@ -87,23 +87,6 @@ def serve_floor(model: str, threads: int) -> None:
         print(json.dumps([first_s, reply]), flush=True)
 
 
-class Shares:
-    """What was reused of some requests, and what one context alone would have reused."""
-
-    def __init__(self) -> None:
-        self.prompt_tokens = self.reused_tokens = self.floor_tokens = 0
-
-    def add(self, prompt_tokens: int, reused_tokens: int, floor_tokens: int) -> None:
-        """Count one request."""
-        self.prompt_tokens += prompt_tokens
-        self.reused_tokens += reused_tokens
-        self.floor_tokens += floor_tokens
-
-    def measure(self) -> Measure:
-        """Return both as shares of the prompts' tokens."""
-        return Measure(floor=self.floor_tokens / self.prompt_tokens, ours=self.reused_tokens / self.prompt_tokens)
-
-
 class Asker:
     """Asks the host, and knows what one context would have kept from the request before."""
 
@@ -113,34 +96,22 @@ class Asker:
 
     async def _count_floor(self, messages: tuple[ChatMessage, ...]) -> int:
         """Tokens of the messages that this request and the one before begin with alike, to a message."""
-        common = 0
-        for ours, theirs in zip(messages, self._before, strict=False):
-            if ours != theirs:
-                break
-            common += 1
-        self._before = messages
-        if not common:
-            return 0
+        before, self._before = self._before, messages
         # what is rendered after the common messages (the answer's opening) counts as common: it favours the floor
-        return await self._host.count_tokens(messages[:common])
+        return await count_common(self._host, messages, before)
 
     async def chat(self, chat: Chat, text: str, shares: Shares | None = None) -> tuple[float, GenerationEnd]:
         """Run one turn of a chat; return the seconds to its first words, and its end."""
         messages = chat.say(text)
         floor = await self._count_floor(messages)
         request = GenerationRequest(messages=messages, max_tokens=REPLY_TOKENS, temperature=0.0, conversation=chat.name)
-        started, first_s, reply = time.perf_counter(), 0.0, ""
-        async with aclosing(self._host.generate(request)) as answers:
-            async for answer in answers:
-                if isinstance(answer, GenerationPiece):
-                    first_s = first_s or time.perf_counter() - started
-                    reply += answer.text
-        assert isinstance(answer, GenerationEnd)
-        chat.hear(reply)
+        heard = await hear(self._host, request)
+        end = heard.end
+        chat.hear(heard.text)
         self._before = (*messages, chat.messages[-1])
         if shares is not None:
-            shares.add(answer.prompt_tokens, answer.reused_tokens, min(floor, answer.prompt_tokens - 1))
-        return first_s, answer
+            shares.add(end.prompt_tokens, end.reused_tokens, min(floor, end.prompt_tokens - 1))
+        return heard.first_s, end
 
     async def question(self, number: int, shares: Shares | None = None) -> None:
         """Ask one question about the archive, in the background."""

@@ -61,15 +61,32 @@ CASES = (
 )
 
 
-class _Shares:
-    """Tokens of prompts, and of those how many were known."""
+class Shares:
+    """What of some prompts was known, and what the floor would have known."""
 
     def __init__(self) -> None:
-        self.prompt_tokens = self.ours = self.floor = 0
+        self._prompt_tokens = self._known_tokens = self._floor_tokens = 0
+
+    def add(self, prompt_tokens: int, known_tokens: int, floor_tokens: int) -> None:
+        """Count one prompt."""
+        self._prompt_tokens += prompt_tokens
+        self._known_tokens += known_tokens
+        self._floor_tokens += floor_tokens
 
     def measure(self) -> Measure:
-        whole = max(1, self.prompt_tokens)
-        return Measure(floor=self.floor / whole, ours=self.ours / whole)
+        """Return both as shares of the prompts' tokens."""
+        whole = max(1, self._prompt_tokens)
+        return Measure(floor=self._floor_tokens / whole, ours=self._known_tokens / whole)
+
+
+async def count_common(counter: Counter, messages: Sequence[ChatMessage], before: Sequence[ChatMessage]) -> int:
+    """Return the tokens of the whole messages that two prompts begin with alike."""
+    common = 0
+    for now, then in zip(messages, before, strict=False):
+        if now != then:
+            break
+        common += 1
+    return await counter.count_tokens(messages[:common]) if common else 0
 
 
 async def measure_product(counter: Counter) -> dict[str, Measure]:
@@ -85,7 +102,7 @@ async def measure_product(counter: Counter) -> dict[str, Measure]:
     return found
 
 
-async def _replay(case: Case, counter: Counter, folder: Path) -> tuple[_Shares, _Shares, str]:
+async def _replay(case: Case, counter: Counter, folder: Path) -> tuple[Shares, Shares, str]:
     models = ModelSettings(context_tokens=case.context_tokens, embedding_enabled=False)
     engine = Engine(DataFolder(folder), Settings(models=models), resources=folder / "nothing")
     await engine.open()
@@ -105,10 +122,10 @@ class _Replay:
         self._case, self._counter, self._engine, self._store = case, counter, engine, store
         self._before: Prompt | None = None
         self._known: dict[str, tuple[ChatMessage, ...]] = {"ours": (), "floor": ()}
-        self._steady, self._whole = _Shares(), _Shares()
+        self._steady, self._whole = Shares(), Shares()
         self._versions = self._cuts = 0
 
-    async def run(self) -> tuple[_Shares, _Shares, str]:
+    async def run(self) -> tuple[Shares, Shares, str]:
         """Tell the conversation; return steady turns, all turns, and what happened, in words."""
         session = (await self._engine.create_conversation()).id
         number = counted = history = 0
@@ -149,26 +166,15 @@ class _Replay:
         cut = steady and self._before is not None and self._before.start != prompt.start
         whole = await self._counter.count_tokens(prompt.messages)
         sent = {"ours": prompt.messages, "floor": _slide(sources, prompt)}
-        known = {name: await self._count_known(name, sent[name]) for name in sent}
+        known = {name: await count_common(self._counter, sent[name], self._known[name]) for name in sent}
         if counts:
             self._versions += not steady
             self._cuts += cut
             for shares in (self._whole, self._steady) if steady and not cut else (self._whole,):
-                shares.prompt_tokens += whole
-                shares.ours += known["ours"]
-                shares.floor += known["floor"]
+                shares.add(whole, known["ours"], known["floor"])
         answer = ChatMessage(role="assistant", text=reply)
         self._known = {name: (*messages, answer) for name, messages in sent.items()}
         self._before = prompt
-
-    async def _count_known(self, name: str, messages: tuple[ChatMessage, ...]) -> int:
-        """Tokens of the whole messages that a prompt and what was known before it begin with alike."""
-        common = 0
-        for now, before in zip(messages, self._known[name], strict=False):
-            if now != before:
-                break
-            common += 1
-        return await self._counter.count_tokens(messages[:common]) if common else 0
 
 
 def _slide(sources: Sources, prompt: Prompt) -> tuple[ChatMessage, ...]:
