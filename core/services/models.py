@@ -301,7 +301,7 @@ class ModelsService:
     ) -> ExamResult | None:
         """Let a chat model take the memory exam (about a minute); None if `stop` was set. Raises `ModelError`."""
         asked = await self._ground.think(lambda: self._choice.find(ModelRole.MEMORY))
-        if asked is not None and asked.id == model_id:
+        if asked is not None and asked.id == model_id and not self._exams.examines_served:
             exam = self._exams.take(progress)
         else:
             card = await self._load_card(model_id)

@@ -10,9 +10,9 @@ import pytest
 
 from core.catalogue.exam_results import ExamResults
 from core.catalogue.places import Surroundings
-from core.config import Settings, load_settings
+from core.config import ModelSettings, Settings, load_settings
 from core.engine import Engine
-from core.errors import DownloadError, ModelFileError, NotFoundError, SettingsError
+from core.errors import CoreError, DownloadError, ModelFileError, NotFoundError, SettingsError
 from core.model import ExamResult
 from core.model_files import (
     ConversationSettings,
@@ -424,3 +424,13 @@ def test_the_settings_name_how_files_come_in(data_folder):
     with pytest.raises(SettingsError, match="import_way"):
         load_settings(data_folder.settings, {})
     assert Settings().models.import_way == ""
+
+
+def test_the_exam_of_a_file_is_not_taken_by_the_server_that_answers_meanwhile(use):
+    async def work(engine):
+        with pytest.raises(CoreError) as raised:  # the file holds no weights; nobody listens at the address
+            await engine.models.examine("Built.gguf", progress=lambda _: None, stop=asyncio.Event())
+        assert "Nothing answers at" not in str(raised.value)
+        assert "Built" in str(raised.value)
+
+    use(work, settings=Settings(models=ModelSettings(server_address="http://127.0.0.1:9", embedding_enabled=False)))
