@@ -18,15 +18,16 @@ def test_with_editors_saving_and_writers_killed_every_acknowledged_entry_is_ther
         tmp_path / "fire",
         WRITER,
         processes=3,
-        writes=30,
+        writes=120,
         rng=random.Random(7),
-        edit_every_s=(0.05, 0.4),
+        edit_every_s=(0.05, 0.2),
         start_s=0.6,
     )
     seen = fire.run()
     assert (seen.missing, seen.doubled, seen.invalid_reads, seen.failed_writers) == (0, 0, 0, 0)
     assert seen.reads > 50
     assert seen.saves > 2
+    assert seen.kills > 0
 
 
 def test_links_put_in_the_files_place_while_it_is_written_harm_no_other_file(tmp_path):
