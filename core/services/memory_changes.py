@@ -99,7 +99,8 @@ def store_plan(
     if memory_versions.get_newest_number(c, session_id) != number - 1:
         return False
     asked = {"user": [asdict(edit) for edit in plan.edits]}
-    memory_versions.add(c, session_id, make_version(number, plan, at=at, before=before), asked=asked, applied=asked)
+    made = make_version(number, plan, at=at, before=before)
+    memory_versions.add(c, session_id, made, asked=asked, applied=asked, before=before)
     memory_versions.drop_pending(c, plan.used)
     for line in plan.returned:
         memory_versions.add_pending(c, session_id, line.turn, [(line.section, line.text, line.replaces)])

@@ -94,6 +94,7 @@ class Committer:
         self._asks_model = asks_model
         self._on_step = on_step
         self._locks: dict[SessionId, asyncio.Lock] = {}
+        self._largest_folders: dict[SessionId, int] = {}
 
     async def commit(
         self,
@@ -178,11 +179,18 @@ class Committer:
             lock.release()
 
     def _claim_folder(self, plan: _Plan, at: float) -> tuple[_Plan, ArchiveFolder]:
-        """Make the archive's folder as its only maker: its number follows the largest of store and folders."""
-        session = self._workspace / "sessions" / plan.archive.session_id
-        number = max([plan.archive.number, *(1 + found for found in list_archives(session))])
+        """Make the archive's folder as its only maker: its number follows the largest of store and folders.
+
+        The folders are listed once; those that other processes make afterwards are met when they are made.
+        """
+        session_id = plan.archive.session_id
+        session = self._workspace / "sessions" / session_id
+        if session_id not in self._largest_folders:
+            self._largest_folders[session_id] = max(list_archives(session), default=0)
+        number = 1 + max(plan.archive.number - 1, self._largest_folders[session_id])
         while not (folder := ArchiveFolder(session, number, self._on_step)).claim():
             number += 1
+        self._largest_folders[session_id] = number
         return replace(plan, archive=replace(plan.archive, number=number, created_at=at)), folder
 
 
@@ -206,10 +214,19 @@ def load_user_texts(c: Connection, session_id: SessionId, pending: tuple[Pending
 
 
 def add_version(
-    c: Connection, session_id: SessionId, folded: Folded, pending: tuple[PendingLine, ...], covers: tuple[int, ...]
+    c: Connection,
+    session_id: SessionId,
+    folded: Folded,
+    pending: tuple[PendingLine, ...],
+    covers: tuple[int, ...],
+    *,
+    before: Version | None,
 ) -> None:
-    """Store a version in the place of the lines that waited for it, and queue what lasts of them for MEMORY.md."""
-    memory_versions.add(c, session_id, folded.version, asked=folded.asked, applied=folded.applied)
+    """Store a version in the place of the lines that waited for it, and queue what lasts of them for MEMORY.md.
+
+    `before` is the version that it was folded from.
+    """
+    memory_versions.add(c, session_id, folded.version, asked=folded.asked, applied=folded.applied, before=before)
     memory_versions.drop_pending(c, pending)
     archives.set_version(c, session_id, covers, folded.version.number)
     for number in covers:
@@ -299,7 +316,7 @@ def _store(c: Connection, session_id: SessionId, held: _Held, plan: _Plan | None
         update_counters(c, session_id, keep=plan.archive.keep)
         covers = (*covers, plan.archive.number)
     if folded is not None:
-        add_version(c, session_id, folded, held.pending, covers)
+        add_version(c, session_id, folded, held.pending, covers, before=held.version)
     elif plan is not None:
         queue_phase_two(c, session_id, plan.archive.number, has_version=False, at=plan.archive.created_at)
     queue.drop_commit(c, session_id)

@@ -79,7 +79,7 @@ def fold(
         user_turns=user_texts,
     )
     offered = _gather_offered(update, pending)
-    known = provenance.index_lines(lines_before, before.parked if before else {})
+    known = provenance.KnownLines(lines_before, before.parked if before else {})
     default = Origin.HEURISTIC if update.mode == "heuristics" else Origin.MODEL
     annotated = provenance.annotate(result.document, known, offered, default=default)
     lines: Lines = {

@@ -349,5 +349,5 @@ def _store(session_id: SessionId, number: int, base: Base, folded: Folded, c: Co
         return False
     waiting = {line.id for line in memory_versions.load_pending(c, session_id)}
     pending = tuple(line for line in base.pending if line.id in waiting)
-    add_version(c, session_id, folded, pending, base.covers)
+    add_version(c, session_id, folded, pending, base.covers, before=base.version)
     return True

@@ -1,7 +1,8 @@
 """Working Memory: every committed version whole, and the lines that wait for the next one.
 
 A version is one compressed value: document, lines with their evidence, operations asked and applied,
-decisions, parked list. Rows of older stores hold the same in columns of JSON.
+decisions. What waits beside it is another (`core.storage.parked_lists`). Rows of older stores hold the same
+in columns of JSON.
 """
 
 import json
@@ -11,15 +12,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from core.model import Decision, LineState, MemoryLine, Origin, ParkedLine, Section, SessionId, TurnId
+from core.model import Decision, LineState, MemoryLine, Origin, Section, SessionId, TurnId
+from core.storage import parked_lists
 from core.storage.database import Connection, Row
+from core.storage.parked_lists import LEVEL, Parked, pack
 
 Lines = Mapping[Section, tuple[MemoryLine, ...]]
-Parked = Mapping[Section, tuple[ParkedLine, ...]]
 
-LEVEL = 3  # of compression: half the time of the default for a tenth more bytes
 _COLUMNS = (
-    "version, created_at, cause, archive, mode, packed, document, lines_json, asked_json, decisions_json, parked_json"
+    "version, created_at, cause, archive, mode, parked_steps, parked, packed,"
+    " document, lines_json, asked_json, decisions_json, parked_json"
 )
 
 
@@ -37,6 +39,7 @@ class Version:
     parked: Parked
     mode: str = "heuristics"  # who made the operations: write, select, heuristics, user
     notes: tuple[str, ...] = ()  # for the user: what the update could not do, one sentence each
+    parked_steps: int | None = 0  # changes between its parked list and one that is stored whole; None: stored as of old
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,31 +61,41 @@ class PendingLine:
     replaces: str | None
 
 
-def add(c: Connection, session_id: SessionId, version: Version, *, asked: object, applied: object = None) -> None:
-    """Store a version with the operations that were asked for and applied (any JSON values)."""
+def add(
+    c: Connection,
+    session_id: SessionId,
+    version: Version,
+    *,
+    asked: object,
+    applied: object = None,
+    before: Version | None = None,
+) -> None:
+    """Store a version with the operations that were asked for and applied (any JSON values).
+
+    `before` is the stored version that it was made of, if it was: its parked list need not be stored again.
+    """
+    if before is not None and before.number == version.number - 1:
+        steps, parked = parked_lists.write(version.parked, before.parked, before.parked_steps)
+    else:
+        steps, parked = parked_lists.write(version.parked, None, None)
     packed = {
         "document": version.document,
-        "lines": {section: [_pack(line) for line in lines] for section, lines in version.lines.items()},
+        "lines": {section: [pack(line) for line in lines] for section, lines in version.lines.items()},
         "asked": asked,
         "applied": applied,
         "notes": version.notes,
-        "decisions": [_pack(decision) for decision in version.decisions],
-        "parked": {section: [_pack(line) for line in lines] for section, lines in version.parked.items()},
+        "decisions": [pack(decision) for decision in version.decisions],
     }
     text = json.dumps(packed, ensure_ascii=False, default=str)
     c.execute(
-        "INSERT INTO memory_versions(session_id, version, created_at, cause, archive, mode, packed, document,"
-        " lines_json, asked_json, decisions_json, parked_json) VALUES (?, ?, ?, ?, ?, ?, ?, '', '', '', '', '')",
+        "INSERT INTO memory_versions(session_id, version, created_at, cause, archive, mode, packed, parked_steps,"
+        " parked, document, lines_json, asked_json, decisions_json, parked_json)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', '', '', '', '')",
         (
             session_id, version.number, version.created_at, version.cause, version.archive, version.mode,
-            zlib.compress(text.encode(), LEVEL),
+            zlib.compress(text.encode(), LEVEL), steps, parked,
         ),
     )  # fmt: skip
-
-
-def _pack(record: MemoryLine | ParkedLine | Decision) -> dict[str, object]:
-    """Return a record's fields as they are: they hold plain values, which `asdict` would copy one by one."""
-    return {name: getattr(record, name) for name in record.__slots__}
 
 
 def get(c: Connection, session_id: SessionId, number: int | None = None) -> Version | None:
@@ -92,7 +105,7 @@ def get(c: Connection, session_id: SessionId, number: int | None = None) -> Vers
         " ORDER BY version DESC LIMIT 1",
         (session_id, number),
     ).fetchone()
-    return None if row is None else _read_version(row)
+    return None if row is None else _load(c, session_id, row)
 
 
 def get_newest(c: Connection, session_id: SessionId, held: Version | None) -> Version | None:
@@ -113,7 +126,7 @@ def get_of_archive(c: Connection, session_id: SessionId, archive: int) -> Versio
         f"SELECT {_COLUMNS} FROM memory_versions WHERE session_id = ? AND archive = ? ORDER BY version DESC LIMIT 1",
         (session_id, archive),
     ).fetchone()
-    return None if row is None else _read_version(row)
+    return None if row is None else _load(c, session_id, row)
 
 
 def get_operations(c: Connection, session_id: SessionId, number: int) -> Operations | None:
@@ -123,7 +136,7 @@ def get_operations(c: Connection, session_id: SessionId, number: int) -> Operati
     ).fetchone()
     if row is None:
         return None
-    packed = _unpack(row[5:])
+    packed = _unpack(row[7:])
     return Operations(asked=packed["asked"], applied=packed.get("applied"))
 
 
@@ -174,10 +187,25 @@ def drop_pending(c: Connection, pending: Sequence[PendingLine]) -> None:
     c.executemany("DELETE FROM memory_pending WHERE id = ?", [(line.id,) for line in pending])
 
 
-@lru_cache(maxsize=32)  # a version never changes, and each turn asks for the newest
-def _read_version(row: Row) -> Version:
-    number, created_at, cause, archive, mode = row[:5]
-    packed = _unpack(row[5:])
+def _load(c: Connection, session_id: SessionId, row: Row) -> Version:
+    """Return a row's version, with what waits beside it from the rows that say so."""
+    number, steps, parked = row[0], row[5], row[6]
+    if parked is None:
+        return _read_version(row, ())
+    chain: tuple[bytes, ...] = (parked,)
+    if steps:
+        rows = c.execute(
+            "SELECT parked FROM memory_versions WHERE session_id = ? AND version BETWEEN ? AND ? ORDER BY version",
+            (session_id, number - steps, number),
+        )
+        chain = tuple(found for (found,) in rows)
+    return _read_version(row, chain)
+
+
+@lru_cache(maxsize=8)  # a version never changes, and each turn asks for the newest
+def _read_version(row: Row, chain: tuple[bytes, ...]) -> Version:
+    number, created_at, cause, archive, mode, steps = row[:6]
+    packed = _unpack(row[7:])
     return Version(
         number=number,
         created_at=created_at,
@@ -186,9 +214,10 @@ def _read_version(row: Row) -> Version:
         document=packed["document"],
         lines={Section(name): tuple(map(_read_line, rows)) for name, rows in packed["lines"].items()},
         decisions=tuple(map(_read_decision, packed["decisions"])),
-        parked={Section(name): tuple(map(_read_parked, rows)) for name, rows in packed["parked"].items()},
+        parked=parked_lists.read(chain) if chain else parked_lists.parse(packed["parked"]),
         mode=mode,
         notes=tuple(packed.get("notes", ())),
+        parked_steps=steps if chain else None,
     )
 
 
@@ -220,14 +249,4 @@ def _read_decision(row: dict[str, Any]) -> Decision:
         applied=row["applied"],
         reason=row["reason"],
         **texts,
-    )
-
-
-def _read_parked(row: dict[str, Any]) -> ParkedLine:
-    return ParkedLine(
-        text=row["text"],
-        reason=row["reason"],
-        turns=tuple(map(TurnId, row["turns"])),
-        origin=Origin(row["origin"]) if row.get("origin") else None,
-        at=row.get("at"),
     )

@@ -17,7 +17,7 @@ from core.storage.episodic import pair_cjk
 
 REDACTION = "redaction"
 _TRANSCRIPT = {("messages", "text"), ("conversations", "draft"), ("episodic", "cjk")}
-_PACKED = {("memory_versions", "packed")}
+_PACKED = {("memory_versions", "packed"), ("memory_versions", "parked")}
 _SHADOWS = ("episodic_fts", "episodic_words", "sqlite_")
 _NO_TEXT = ("_id", "owner", "state", "status")
 _JSON = "_json"

@@ -6,9 +6,10 @@ shared words and edit distance never make one.
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain
 from typing import TypeVar
 
 from core.text.items import strip_marker
@@ -101,6 +102,10 @@ class KeyIndex:
             _note(self._stamps_by_words, key.words, key.stamp)
         if key.first_line:
             _note(self._stamps_by_line, key.first_line, key.stamp)
+
+    def names(self) -> Iterator[str | tuple[str, ...]]:
+        """Yield what the items are found by: keys, words, first lines."""
+        return chain(self._stamps_by_key, self._stamps_by_words, self._stamps_by_line)
 
     def holds(self, item: str) -> bool:
         """Whether an item is a duplicate of one that was added."""

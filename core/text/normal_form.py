@@ -48,11 +48,17 @@ def _entries(listed: Iterable[str]) -> tuple[str, ...]:
     return tuple(item for entry in listed for item in split_entry(entry))
 
 
-def _repeats_clauses(item: str, old: KeyIndex) -> bool:
+def list_clauses(item: str) -> tuple[str, ...]:
+    """Return the clauses of an item that has several; it says nothing new where each of them is said."""
     if not _CLAUSE_MARK.search(item):
-        return False
+        return ()
     clauses = split_clauses(item)
-    return len(clauses) >= 2 and all(map(old.holds, clauses))
+    return clauses if len(clauses) >= 2 else ()
+
+
+def _repeats_clauses(item: str, old: KeyIndex) -> bool:
+    clauses = list_clauses(item)
+    return bool(clauses) and all(map(old.holds, clauses))
 
 
 @cache

@@ -12,10 +12,10 @@ from enum import Enum, auto
 from core.model import ParkedLine, Section
 from core.text.anchors import is_covered
 from core.text.items import SENTINEL_START, BodyItem
-from core.text.keys import KeyIndex
 from core.text.tokens import estimate_tokens
 from core.working_memory.bodies import count_items, count_tokens, read_body, remove_items, strip_sentinel
 from core.working_memory.parked import ParkReason, park, returns_by_itself
+from core.working_memory.parked_index import index_parked
 
 THRESHOLD_ITEMS = 25
 THRESHOLD_TOKENS = 1500
@@ -71,23 +71,21 @@ def measure(body: str) -> Size:
 
 def take_in(body: str, parked: Sequence[ParkedLine], fresh: Sequence[str]) -> Intake:
     """Decide which facts enter `body`: those that wait, oldest first, then the fresh ones."""
-    waiting = [line for line in parked if returns_by_itself(line)]
-    queued = KeyIndex(line.text for line in waiting)
-    others = [text for text in fresh if not queued.holds(text)]
-    candidates = [line.text for line in waiting] + others
+    queued = index_parked(tuple(parked))
+    others = [text for text in fresh if not queued.holds(text, returns_by_itself)]
     size = measure(body)
+    if size.zone is Zone.STOPPED:
+        return Intake(zone=size.zone, entering=(), parked=park(parked, others, ParkReason.STOP), waiting=tuple(others))
+    candidates = [line.text for line in parked if returns_by_itself(line)] + others
     entering = _choose(strip_sentinel(body), size, candidates)
     chosen = set(entering)
-    stays = [line for line in parked if line not in waiting or line.text not in chosen]
-    reason = ParkReason.STOP if size.zone is Zone.STOPPED else ParkReason.CAP
+    stays = [line for line in parked if line.text not in chosen or not returns_by_itself(line)] if chosen else parked
     late = tuple(text for text in others if text not in chosen)
-    return Intake(zone=size.zone, entering=tuple(entering), parked=park(stays, late, reason), waiting=late)
+    return Intake(zone=size.zone, entering=tuple(entering), parked=park(stays, late, ParkReason.CAP), waiting=late)
 
 
 def _choose(body: str, size: Size, candidates: Sequence[str]) -> list[str]:
-    """The candidates that enter, in order."""
-    if size.zone is Zone.STOPPED:
-        return []
+    """The candidates that enter, in order; none is asked for in the stop."""
     if size.zone is Zone.THROTTLED:
         return list(candidates[:APPEND_CAP])
     chosen: list[str] = []

@@ -114,14 +114,18 @@ def _redact_part(text: str) -> str:
     return redact(text)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)  # a parked list may hold thousands
 def _redact_line(text: str) -> str:
     """Redact one line; the same lines come back at every merge."""
     return redact(text)
 
 
-def _redact_parked(parked: Sequence[ParkedLine]) -> tuple[ParkedLine, ...]:
-    return tuple(replace(line, text=_redact_line(line.text)) for line in parked)
+def _redact_parked(parked: tuple[ParkedLine, ...]) -> tuple[ParkedLine, ...]:
+    """The list without secrets: itself where it has none, so that what is known of it holds on."""
+    clean = [_redact_line(line.text) for line in parked]
+    if all(text == line.text for text, line in zip(clean, parked, strict=True)):
+        return parked
+    return tuple(replace(line, text=text) for line, text in zip(parked, clean, strict=True))
 
 
 def _redact_readings(readings: Readings) -> Readings:

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from core.model import ParkedLine
+from core.text.items import extract_items
 from core.text.keys import KeyIndex, item_key
 from core.text.normal_form import fresh_items
+from core.working_memory.parked_index import index_parked
 
 
 class ParkReason(StrEnum):
@@ -24,12 +26,12 @@ class ParkReason(StrEnum):
     SUPERSEDED = "You corrected it; this is the line as it was."
 
 
-_RETURNING = {ParkReason.CAP, ParkReason.STOP, ParkReason.CEILING}
+_STAYING = frozenset(ParkReason) - {ParkReason.CAP, ParkReason.STOP, ParkReason.CEILING}
 
 
 def returns_by_itself(line: ParkedLine) -> bool:
     """Say whether a parked fact may flow back without the user; unknown reasons may."""
-    return line.reason in _RETURNING or line.reason not in set(ParkReason)
+    return line.reason not in _STAYING
 
 
 def park(parked: Sequence[ParkedLine], texts: Iterable[str], reason: ParkReason) -> tuple[ParkedLine, ...]:
@@ -37,18 +39,21 @@ def park(parked: Sequence[ParkedLine], texts: Iterable[str], reason: ParkReason)
     coming = [text for text in texts if text.strip()]
     if not coming:
         return tuple(parked)
-    result = list(parked)
-    known = KeyIndex(line.text for line in result)
+    waiting, known, new = index_parked(tuple(parked)), KeyIndex(), list[ParkedLine]()
     for text in coming:
-        if not known.holds(text):
-            result.append(ParkedLine(text=text, reason=reason))
+        if not waiting.holds(text) and not known.holds(text):
+            new.append(ParkedLine(text=text, reason=reason))
             known.add(text)
-    return tuple(result)
+    return (*parked, *new)
 
 
 def release(parked: Sequence[ParkedLine], body: str) -> tuple[ParkedLine, ...]:
     """Return the list without the entries that `body` says."""
-    if not parked or not body:
-        return tuple(parked)
-    unsaid = set(fresh_items([line.text for line in parked], body))
-    return tuple(line for line in parked if line.text in unsaid or not item_key(line.text))
+    lines = tuple(parked)
+    if not lines or not body:
+        return lines
+    near = set(map(id, index_parked(lines).list_near(KeyIndex(extract_items(body)))))
+    asked = [line for line in lines if id(line) in near] if near else []
+    unsaid = set(fresh_items([line.text for line in asked], body))
+    gone = {id(line) for line in asked if line.text not in unsaid and item_key(line.text)}
+    return tuple(line for line in lines if id(line) not in gone) if gone else lines

@@ -6,12 +6,14 @@ not make a line new.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from core.model import LineState, MemoryLine, Origin, ParkedLine, Section, TurnId
 from core.text.items import read_items
 from core.text.keys import is_duplicate, item_key, read_key
 from core.working_memory.document import Document
 from core.working_memory.marks import CARRIED, RESTORED, has_tag, strip_tag
+from core.working_memory.parked_index import index_parked
 
 LineKey = tuple[Section, str]
 
@@ -65,31 +67,42 @@ def key_of(section: Section, text: str) -> LineKey:
     return section, item_key(text)
 
 
-def index_lines(
-    lines: Mapping[Section, Sequence[MemoryLine]], parked: Mapping[Section, Sequence[ParkedLine]] | None = None
-) -> dict[LineKey, Meta]:
-    """Return what is known of the lines of a version and of those that wait beside it; removed and pending ones not.
+class Known(Protocol):
+    """What is known of lines beside their texts; a dict will do."""
+
+    def get(self, key: LineKey, /) -> Meta | None:
+        """Return what is known of a line."""
+
+
+class KnownLines:
+    """What is known of the lines of a version and of those that wait beside it; removed and pending ones not.
 
     A line that waited keeps its evidence when it enters later.
     """
-    known = {
-        key_of(section, line.text): Meta(origin=line.origin, turns=line.turns)
-        for section, found in (parked or {}).items()
-        for line in found
-        if line.origin is not None
-    }
-    known.update(
-        (key_of(section, line.text), Meta(origin=line.origin, turns=line.turns, locked=line.locked))
-        for section, found in lines.items()
-        for line in found
-        if line.state not in (LineState.REMOVED, LineState.PENDING)
-    )
-    return known
+
+    def __init__(
+        self, lines: Mapping[Section, Sequence[MemoryLine]], parked: Mapping[Section, tuple[ParkedLine, ...]]
+    ) -> None:
+        self._parked = parked
+        self._standing = {
+            key_of(section, line.text): Meta(origin=line.origin, turns=line.turns, locked=line.locked)
+            for section, found in lines.items()
+            for line in found
+            if line.state not in (LineState.REMOVED, LineState.PENDING)
+        }
+
+    def get(self, key: LineKey, /) -> Meta | None:
+        """Return what is known of a line."""
+        section, text = key
+        if key in self._standing or not self._parked.get(section):
+            return self._standing.get(key)
+        line = index_parked(self._parked[section]).find(text)
+        return None if line is None or line.origin is None else Meta(origin=line.origin, turns=line.turns)
 
 
 def annotate(
     document: Document,
-    previous: Mapping[LineKey, Meta],
+    previous: Known,
     proposals: Iterable[Proposal] = (),
     *,
     default: Origin = Origin.MODEL,
@@ -114,7 +127,7 @@ def annotate(
 def _annotate_line(
     section: Section,
     text: str,
-    previous: Mapping[LineKey, Meta],
+    previous: Known,
     offers: _Offers,
     default: Origin,
 ) -> MemoryLine:
@@ -134,7 +147,7 @@ def _annotate_line(
 
 
 def _find_evidence(
-    section: Section, text: str, previous: Mapping[LineKey, Meta], offers: _Offers
+    section: Section, text: str, previous: Known, offers: _Offers
 ) -> tuple[tuple[TurnId, ...], Origin | None]:
     """The turns behind a line, ascending, and its origin where somebody is known to have written it."""
     before = previous.get(key_of(section, text))
@@ -149,7 +162,7 @@ def _find_evidence(
 def annotate_parked(
     section: Section,
     parked: Iterable[ParkedLine],
-    previous: Mapping[LineKey, Meta],
+    previous: Known,
     proposals: Iterable[Proposal] = (),
     *,
     at: float | None = None,
@@ -166,10 +179,13 @@ def annotate_parked(
 
 
 def _annotate_parked(
-    section: Section, line: ParkedLine, previous: Mapping[LineKey, Meta], offers: "_Offers", at: float | None
+    section: Section, line: ParkedLine, previous: Known, offers: "_Offers", at: float | None
 ) -> ParkedLine:
     turns, origin = _find_evidence(section, line.text, previous, offers)
-    return replace(line, turns=line.turns or turns, origin=line.origin or origin, at=at if line.at is None else line.at)
+    found = (line.turns or turns, line.origin or origin, at if line.at is None else line.at)
+    if found == (line.turns, line.origin, line.at):
+        return line  # itself, so that what is known of it holds on
+    return replace(line, turns=found[0], origin=found[1], at=found[2])
 
 
 def compare(before: Sequence[MemoryLine], after: Sequence[MemoryLine]) -> tuple[MemoryLine, ...]:

@@ -12,6 +12,7 @@ from core.storage.schema import (
     live_messages,
     live_window,
     memory_edits,
+    parked_lists,
     profile,
     prompts,
     retrieval,
@@ -35,4 +36,5 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("goals", goals.SQL),
     ("conversation settings", conversation_settings.SQL),
     ("live window", live_window.SQL),
+    ("parked lists", parked_lists.SQL),
 )

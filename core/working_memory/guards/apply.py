@@ -65,8 +65,9 @@ def apply_guard(
         outcome = replace(outcome, operation=KEEP)  # what was added left again over the ceiling
     unapplied = [text for text in (*wanted, *reading.unapplied) if text.strip()]
     released = release(park(outcome.parked, unapplied, ParkReason.NOT_APPLIED), outcome.body)
-    still = {line.text for line in released} - {line.text for line in waiting}
-    late = [text for text in [*outcome.newly_parked, *unapplied] if text in still]
+    late = [*outcome.newly_parked, *unapplied]
+    still = {line.text for line in released} - {line.text for line in waiting} if late else set[str]()
+    late = [text for text in late if text in still]
     return replace(
         outcome,
         parked=released,

@@ -1,12 +1,14 @@
 """Versions of Working Memory: what goes in comes out, whatever it holds; pending lines in order."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import StorageError
 from core.model import Decision, LineState, MemoryLine, Origin, ParkedLine, Section, SessionId
-from core.storage import memory_versions
+from core.storage import memory_versions, parked_lists
 from core.storage.memory_versions import Version
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -104,3 +106,50 @@ def test_pending_lines_wait_in_order_until_they_are_dropped(write, chat):
     ]
     write(lambda c: memory_versions.drop_pending(c, waiting[:2]))
     assert [p.text for p in write(lambda c: memory_versions.load_pending(c, chat))] == ["- c"]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(st.lists(st.integers(0, 20), max_size=3), st.lists(parked, max_size=3), st.integers(0, 4)), max_size=6
+    )
+)
+def test_parked_lists_come_back_whatever_left_them_and_came(write, chat, steps):
+    """Each version is stored as what changed since the one before; some are made of an older one, or of nothing."""
+
+    def there_and_back(c):
+        c.execute("DELETE FROM memory_versions")
+        made, before, lines = {}, None, ()
+        for number, (gone, come, turn) in enumerate(steps, start=1):
+            lines = (*(line for place, line in enumerate(lines) if place not in gone), *come)
+            if turn == 4:
+                lines = lines[::-1]
+            version = replace(make(number), parked={Section.FACTS: lines, Section.ISSUES: lines[:1]})
+            memory_versions.add(c, chat, version, asked={}, before=before)
+            made[number] = version.parked
+            before = memory_versions.get(c, chat, number)
+            lines = before.parked[Section.FACTS]
+        parked_lists.read.cache_clear()
+        return made, {number: memory_versions.get(c, chat, number).parked for number in made}
+
+    stored, found = write(there_and_back)
+    assert found == stored
+
+
+def test_a_long_parked_list_is_stored_whole_only_now_and_then(write, chat):
+    lines = tuple(ParkedLine(text=f"line {number} {'x' * 50}", reason="It waits.") for number in range(500))
+
+    def fill(c):
+        before = None
+        for number in range(1, 101):
+            waiting = lines if before is None else before.parked[Section.FACTS]
+            waiting = (*waiting, ParkedLine(text=f"new {number}", reason="It waits."))
+            version = replace(make(number), parked={Section.FACTS: waiting})
+            memory_versions.add(c, chat, version, asked={}, before=before)
+            before = memory_versions.get(c, chat)
+        sizes = [size for (size,) in c.execute("SELECT length(parked) FROM memory_versions ORDER BY version")]
+        return sizes, len(before.parked[Section.FACTS])
+
+    sizes, held = write(fill)
+    assert held == 600
+    assert sum(size > 1000 for size in sizes) <= 1 + 100 // parked_lists.MOST_STEPS

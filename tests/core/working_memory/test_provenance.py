@@ -3,12 +3,12 @@
 from core.model import LineState, MemoryLine, Origin, ParkedLine, Section, TurnId
 from core.working_memory.document import EMPTY
 from core.working_memory.provenance import (
+    KnownLines,
     Meta,
     Proposal,
     annotate,
     annotate_parked,
     compare,
-    index_lines,
     key_of,
 )
 
@@ -24,7 +24,7 @@ def annotate_issues(body, previous=None, proposals=()):
 
 
 def test_line_keeps_its_evidence_and_grows_with_a_new_proposal():
-    before = index_lines({ISSUES: [line("call Bea", turns=(3,))]})
+    before = KnownLines({ISSUES: [line("call Bea", turns=(3,))]}, {})
     proposal = Proposal(section=ISSUES, text="Call Bea.", origin=Origin.MODEL, turns=(TurnId(9),))
     (found,) = annotate_issues("- **call Bea**", before, [proposal])
     assert (found.origin, found.turns, found.state) == (Origin.HEURISTIC, (3, 9), LineState.KEPT)
@@ -41,19 +41,19 @@ def test_restored_line_is_shown_without_its_tag_and_keeps_its_turns_and_lock():
     (found,) = annotate_issues("- [restored] call Bea", previous)
     assert (found.text, found.origin, found.state) == ("call Bea", Origin.RESTORED, LineState.RESTORED)
     assert (found.turns, found.locked) == ((2,), True)
-    (later,) = annotate_issues("- [restored] call Bea", index_lines({ISSUES: [found]}))
+    (later,) = annotate_issues("- [restored] call Bea", KnownLines({ISSUES: [found]}, {}))
     assert later.state is LineState.KEPT
 
 
 def test_parked_line_gets_the_turns_it_came_from():
     parked = [ParkedLine(text="call Bea", reason="x"), ParkedLine(text="buy salt", reason="x")]
-    found = annotate_parked(ISSUES, parked, index_lines({ISSUES: [line("call Bea", turns=(5,))]}))
+    found = annotate_parked(ISSUES, parked, KnownLines({ISSUES: [line("call Bea", turns=(5,))]}, {}))
     assert [entry.turns for entry in found] == [(5,), ()]
 
 
 def test_line_that_waited_keeps_its_evidence_when_it_enters_later():
     waiting = ParkedLine(text="call Bea", reason="x", turns=(TurnId(7),), origin=Origin.HEURISTIC)
-    (found,) = annotate_issues("- call Bea", index_lines({}, {ISSUES: [waiting]}))
+    (found,) = annotate_issues("- call Bea", KnownLines({}, {ISSUES: (waiting,)}))
     assert (found.turns, found.origin) == ((7,), Origin.HEURISTIC)
     (shown,) = compare([], [found])
     assert shown.state is LineState.ADDED
@@ -61,7 +61,7 @@ def test_line_that_waited_keeps_its_evidence_when_it_enters_later():
 
 def test_parked_line_gets_its_origin_and_the_day_it_began_to_wait_once():
     parked = [ParkedLine(text="call Bea", reason="x"), ParkedLine(text="buy salt", reason="x", at=1.0)]
-    found = annotate_parked(ISSUES, parked, index_lines({ISSUES: [line("call Bea")]}), at=9.0)
+    found = annotate_parked(ISSUES, parked, KnownLines({ISSUES: [line("call Bea")]}, {}), at=9.0)
     assert [(entry.origin, entry.at) for entry in found] == [(Origin.HEURISTIC, 9.0), (None, 1.0)]
 
 

@@ -1,0 +1,109 @@
+"""How the parked lists of a version are stored: as what changed since the version before, now and then whole.
+
+A value is compressed JSON: `{"whole": {section: [line, ...]}}`, or `{"changed": {section: {"gone": [place, ...],
+"come": [line, ...]}}}` with places in the list before; sections that are not named are not there.
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from core.model import Decision, MemoryLine, Origin, ParkedLine, Section, TurnId
+
+Parked = Mapping[Section, tuple[ParkedLine, ...]]
+
+LEVEL = 3  # of compression: half the time of the default for a tenth more bytes
+MOST_STEPS = 32  # changes on top of a whole one: what a cold read takes, against a whole list so many times as often
+
+
+class _Change(NamedTuple):
+    gone: list[int]
+    come: list[ParkedLine]
+
+
+def write(parked: Parked, before: Parked | None, steps_before: int | None) -> tuple[int, bytes]:
+    """Return how many changes lead to the value from a whole one, and the value.
+
+    `before` is the list of the version before, `steps_before` how far that is from a whole one; None where there is
+    none to build on.
+    """
+    changes = None
+    if before is not None and steps_before is not None and steps_before < MOST_STEPS:
+        changes = {section: _compare(before.get(section, ()), lines) for section, lines in parked.items()}
+    if changes is not None and all(change is not None for change in changes.values()):
+        rows = {
+            section: {"gone": change.gone, "come": [pack(line) for line in change.come]}
+            for section, change in changes.items()
+            if change is not None
+        }
+        return (steps_before or 0) + 1, _compress({"changed": rows})
+    return 0, _compress({"whole": {section: [pack(line) for line in lines] for section, lines in parked.items()}})
+
+
+# Versions are read one after the other, and lines that stay are the same objects then: quick to compare, held once.
+@lru_cache(maxsize=4)
+def read(chain: tuple[bytes, ...]) -> Parked:
+    """Return the lists that a whole value and the changes after it lead to, in order."""
+    value = json.loads(zlib.decompress(chain[-1]))
+    if "whole" in value:
+        return parse(value["whole"])
+    before = read(chain[:-1])
+    return {
+        Section(name): (
+            *_leave_out(before.get(Section(name), ()), change["gone"]),
+            *map(_read_line, change["come"]),
+        )
+        for name, change in value["changed"].items()
+    }
+
+
+def parse(lists: Mapping[str, Sequence[Mapping[str, Any]]]) -> Parked:
+    """Return whole lists."""
+    return {Section(name): tuple(map(_read_line, lines)) for name, lines in lists.items()}
+
+
+def pack(record: MemoryLine | ParkedLine | Decision) -> dict[str, object]:
+    """Return a record's fields as they are: they hold plain values, which `asdict` would copy one by one."""
+    return {name: getattr(record, name) for name in record.__slots__}
+
+
+def _compare(before: Sequence[ParkedLine], after: Sequence[ParkedLine]) -> _Change | None:
+    """Return what leads from one list to the other; None if it is no removal with something at the end."""
+    places = {id(line): place for place, line in enumerate(before)}
+    kept: list[int] = []
+    for line in after:
+        place = places.get(id(line))
+        if place is None:
+            break
+        kept.append(place)
+    come = list(after[len(kept) :])
+    if any(id(line) in places for line in come) or any(a >= b for a, b in pairwise(kept)):
+        return None
+    if len(come) > len(after) // 2 and len(after) > 1:
+        return None  # whole is as short
+    stays = set(kept)
+    return _Change([place for place in range(len(before)) if place not in stays], come)
+
+
+def _leave_out(lines: Sequence[ParkedLine], places: Iterable[int]) -> list[ParkedLine]:
+    left = list(lines)
+    for place in sorted(places, reverse=True):
+        del left[place]
+    return left
+
+
+def _compress(value: object) -> bytes:
+    return zlib.compress(json.dumps(value, ensure_ascii=False).encode(), LEVEL)
+
+
+def _read_line(row: Mapping[str, Any]) -> ParkedLine:
+    return ParkedLine(
+        text=row["text"],
+        reason=row["reason"],
+        turns=tuple(map(TurnId, row["turns"])),
+        origin=Origin(row["origin"]) if row.get("origin") else None,
+        at=row.get("at"),
+    )
