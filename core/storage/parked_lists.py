@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from threading import local
 from typing import Any, NamedTuple
 
 from core.model import Decision, MemoryLine, Origin, ParkedLine, Section, TurnId
@@ -49,15 +50,40 @@ def read(chain: tuple[bytes, ...]) -> Parked:
     """Return the lists that a whole value and the changes after it lead to, in order."""
     value = json.loads(zlib.decompress(chain[-1]))
     if "whole" in value:
-        return parse(value["whole"])
+        return _latest.take_up(parse(value["whole"]))
     before = read(chain[:-1])
-    return {
-        Section(name): (
-            *_leave_out(before.get(Section(name), ()), change["gone"]),
-            *map(_read_line, change["come"]),
-        )
-        for name, change in value["changed"].items()
-    }
+    return _latest.hold(
+        {
+            Section(name): (
+                *_leave_out(before.get(Section(name), ()), change["gone"]),
+                *map(_read_line, change["come"]),
+            )
+            for name, change in value["changed"].items()
+        }
+    )
+
+
+class _Latest(local):
+    """The lists that a thread read last: a whole value says most of the same again."""
+
+    def __init__(self) -> None:
+        self._lists: Parked = {}
+
+    def hold(self, lists: Parked) -> Parked:
+        """Note what was read."""
+        self._lists = lists
+        return lists
+
+    def take_up(self, lists: Parked) -> Parked:
+        """Note what was read, with the lines that are held already in the place of their likes."""
+        found = {}
+        for section, lines in lists.items():
+            held = {line.text: line for line in self._lists.get(section, ())}
+            found[section] = tuple(same if (same := held.get(line.text)) == line else line for line in lines)
+        return self.hold(found)
+
+
+_latest = _Latest()
 
 
 def parse(lists: Mapping[str, Sequence[Mapping[str, Any]]]) -> Parked:
