@@ -102,8 +102,8 @@ def load_states(c: Connection) -> dict[tuple[SessionId, int], str]:
 def load_uncovered(c: Connection, session_id: SessionId, *, before: int | None = None) -> tuple[Archive, ...]:
     """Return archives that no version of Working Memory holds yet, oldest first; those before a number if given."""
     rows = c.execute(
-        f"SELECT {_COLUMNS} FROM archives WHERE session_id = ?1 AND state IN ('pending', 'failed') AND version IS NULL"
-        " AND (?2 IS NULL OR number < ?2) ORDER BY number",
+        f"SELECT {_COLUMNS} FROM archives INDEXED BY archives_uncovered WHERE session_id = ?1"
+        " AND version IS NULL AND state IN ('pending', 'failed') AND (?2 IS NULL OR number < ?2) ORDER BY number",
         (session_id, before),
     )
     return tuple(map(_read, rows))

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from operator import is_
 from threading import local
 from typing import Any, NamedTuple
 
@@ -98,20 +99,22 @@ def pack(record: MemoryLine | ParkedLine | Decision) -> dict[str, object]:
 
 def _compare(before: Sequence[ParkedLine], after: Sequence[ParkedLine]) -> _Change | None:
     """Return what leads from one list to the other; None if it is no removal with something at the end."""
-    places = {id(line): place for place, line in enumerate(before)}
+    same = list(map(is_, before, after))
+    alike = same.index(False) if False in same else len(same)  # as a rule something came to the end
+    places = {id(line): place for place, line in enumerate(before[alike:], start=alike)}
     kept: list[int] = []
-    for line in after:
+    for line in after[alike:]:
         place = places.get(id(line))
         if place is None:
             break
         kept.append(place)
-    come = list(after[len(kept) :])
+    come = list(after[alike + len(kept) :])
     if any(id(line) in places for line in come) or any(a >= b for a, b in pairwise(kept)):
         return None
     if len(come) > len(after) // 2 and len(after) > 1:
         return None  # whole is as short
     stays = set(kept)
-    return _Change([place for place in range(len(before)) if place not in stays], come)
+    return _Change([place for place in range(alike, len(before)) if place not in stays], come)
 
 
 def _leave_out(lines: Sequence[ParkedLine], places: Iterable[int]) -> list[ParkedLine]:

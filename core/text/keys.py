@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain
+from sys import intern
 from typing import TypeVar
 
 from core.text.items import strip_marker
@@ -236,7 +237,8 @@ def _cut_outer(text: str) -> str:
 def _compared_words(key: str) -> tuple[str, ...]:
     return tuple(
         [
-            word[:-1] if word[-1] == "s" and len(word) >= _MIN_PLURAL and word.isascii() else word
+            # the same words come in many keys: one of each is held
+            intern(word[:-1] if word[-1] == "s" and len(word) >= _MIN_PLURAL and word.isascii() else word)
             for word in _WORD.findall(key)
             if word not in _LIGHT
         ]

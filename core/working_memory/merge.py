@@ -122,10 +122,10 @@ def _redact_line(text: str) -> str:
 
 def _redact_parked(parked: tuple[ParkedLine, ...]) -> tuple[ParkedLine, ...]:
     """The list without secrets: itself where it has none, so that what is known of it holds on."""
-    clean = [_redact_line(line.text) for line in parked]
-    if all(text == line.text for text, line in zip(clean, parked, strict=True)):
+    leaking = [line for line in parked if _redact_line(line.text) != line.text]
+    if not leaking:
         return parked
-    return tuple(replace(line, text=text) for line, text in zip(parked, clean, strict=True))
+    return tuple(replace(line, text=_redact_line(line.text)) if line in leaking else line for line in parked)
 
 
 def _redact_readings(readings: Readings) -> Readings:

@@ -6,6 +6,7 @@ to commit: what is asked costs what changed, not what waits.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import is_
 from threading import local
 
 from core.model import ParkedLine
@@ -57,14 +58,16 @@ class ParkedIndex:
             else:
                 del index[name]
 
-    def follow(self, lines: Sequence[ParkedLine]) -> bool:
-        """Hold these lines instead; False, and nothing is changed, where most of them are others."""
-        wanted = dict(zip(map(id, lines), lines, strict=True))
-        come, gone = wanted.keys() - self._lines.keys(), self._lines.keys() - wanted.keys()
-        if 2 * (len(come) + len(gone)) > len(wanted):
+    def follow(self, before: Sequence[ParkedLine], lines: Sequence[ParkedLine]) -> bool:
+        """Hold these lines instead of those before; False, and nothing is changed, where most of them are others."""
+        same = list(map(is_, before, lines))
+        alike = same.index(False) if False in same else len(same)  # as a rule something came to the end
+        wanted, left = ({id(line): line for line in each[alike:]} for each in (lines, before))
+        come, gone = wanted.keys() - left.keys(), left.keys() - wanted.keys()
+        if 2 * (len(come) + len(gone)) > len(lines):
             return False
         for each in gone:
-            self.remove(self._lines[each])
+            self.remove(left[each])
         for each in wanted if come else ():
             if each in come:
                 self.add(wanted[each])
@@ -117,7 +120,7 @@ def index_parked(lines: tuple[ParkedLine, ...]) -> ParkedIndex:
         return ParkedIndex(lines)
     kept = _kept.lists
     for place, (held, index) in enumerate(kept):
-        if held is lines or (lines[len(lines) // 2] in index and index.follow(lines)):
+        if held is lines or (lines[len(lines) // 2] in index and index.follow(held, lines)):
             del kept[place]
             break
     else:

@@ -171,10 +171,15 @@ def annotate_parked(
 
     `at` (s) is since when the lines wait that are new in the list.
     """
+    lines = tuple(parked)
+    if all(line.turns and line.at is not None for line in lines):
+        return lines
     offers = _Offers(proposal for proposal in proposals if proposal.section is section)
     return tuple(
-        line if line.turns and line.at is not None else _annotate_parked(section, line, previous, offers, at)
-        for line in parked
+        [
+            line if line.turns and line.at is not None else _annotate_parked(section, line, previous, offers, at)
+            for line in lines
+        ]
     )
 
 

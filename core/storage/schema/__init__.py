@@ -11,8 +11,8 @@ from core.storage.schema import (
     lessons,
     live_messages,
     live_window,
+    long_conversations,
     memory_edits,
-    parked_lists,
     profile,
     prompts,
     retrieval,
@@ -36,5 +36,5 @@ STEPS: tuple[tuple[str, str], ...] = (
     ("goals", goals.SQL),
     ("conversation settings", conversation_settings.SQL),
     ("live window", live_window.SQL),
-    ("parked lists", parked_lists.SQL),
+    ("long conversations", long_conversations.SQL),
 )

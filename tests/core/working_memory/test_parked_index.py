@@ -72,7 +72,7 @@ def test_what_waits_already_is_not_parked_again(lines, texts, long):
 @given(lists, lists)
 def test_an_index_follows_a_list_or_says_that_it_cannot(first, second):
     index = ParkedIndex(first)
-    if index.follow((*first[1:], *second)):
+    if index.follow(first, (*first[1:], *second)):
         for line in (*first, *second):
             key = item_key(line.text)
             found, fresh = index.find(key), ParkedIndex((*first[1:], *second)).find(key)
