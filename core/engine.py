@@ -300,15 +300,15 @@ class Engine:
         """
         cleaned = clean_text(text)
         now = self._clock()
-        order = await self.profile.read_order(cleaned)
+        orders = await self.profile.read_orders(cleaned)
 
         def begin(c: Connection) -> tuple[Message, Message]:
             user, reply = transcript.begin_turn(c, session_id, cleaned, at=now)
-            return (self.profile.obey(c, session_id, order, user), reply) if order is not None else (user, reply)
+            return (self.profile.obey(c, session_id, orders, user), reply) if orders else (user, reply)
 
         user, reply = await self._database.write(begin)
         self._replies.start(reply)
-        self._publish(Changes(messages=frozenset({session_id}), conversations=True, profile=order is not None))
+        self._publish(Changes(messages=frozenset({session_id}), conversations=True, profile=bool(orders)))
         return user, reply
 
     async def stop_reply(self, session_id: SessionId) -> None:

@@ -37,7 +37,8 @@ from core.storage.events import EventRow
 from core.storage.facets import FacetRow
 from core.storage.queue import Job
 from core.storage.recaps import Spoken, Stretch
-from core.text.statements import COMMAND_CONFIDENCE, StatementKind
+from core.text.orders import COMMAND_CONFIDENCE
+from core.text.statements import StatementKind
 from core.working_memory.heuristic_lasting import find_lasting
 from core.working_memory.prompts import fill, load_parts
 from core.working_memory.quotes import neutralise

@@ -123,7 +123,7 @@ def notice(
         lines=tuple((p.section, p.text, p.replaces) for p in proposals),
         title=_choose_title(proposals),
         preview=_choose_preview(proposals),
-        asked_to_remember=reading.command is not None and reading.command.command == "remember",
+        asked_to_remember=any(order.command == "remember" for order in reading.commands),
         phrases=reading.phrases,
     )
 

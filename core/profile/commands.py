@@ -13,7 +13,7 @@ from core.profile.payloads import read_payload
 from core.profile.slots import REDACTED
 from core.storage import facets
 from core.storage.database import Connection
-from core.text.statements import COMMAND_CONFIDENCE, MemoryCommand, find_command
+from core.text.orders import COMMAND_CONFIDENCE, MemoryCommand, find_commands
 
 SHOWN_CHARS = 120
 
@@ -28,9 +28,9 @@ class Obeyed:
     to_forget: tuple[str, ...] = ()
 
 
-def read_command(text: str) -> MemoryCommand | None:
-    """Return the order that opens a redacted message, if there is one."""
-    return find_command(text)
+def read_commands(text: str) -> tuple[MemoryCommand, ...]:
+    """Return the orders that a redacted message gives, mostly none."""
+    return find_commands(text)
 
 
 def obey(c: Connection, command: MemoryCommand, session_id: SessionId, turn: TurnId, *, at: float) -> Obeyed:

@@ -21,7 +21,8 @@ from core.storage.database import Connection
 from core.storage.events import EventRow
 from core.storage.facets import ContradictionRow, FacetRow, FormerRow
 from core.text.clauses import fold, read_clauses
-from core.text.statements import StatementKind, find_command, find_statements, match_statement
+from core.text.orders import find_commands
+from core.text.statements import StatementKind, find_statements, match_statement
 from core.text.wordlists import words as list_words
 
 _KINDS = (StatementKind.FACT, StatementKind.PREFERENCE)
@@ -179,9 +180,9 @@ def hide_forgotten(text: str, hashes: frozenset[str]) -> str:
     """Return a user's text with a mark in place of each clause that says what was forgotten."""
     if not hashes:
         return text
-    command = find_command(text)
-    if command is not None and any(is_buried(reading, hashes) for reading in read_payload(command.payload)):
-        text = _replace(text, command.payload)
+    for command in find_commands(text):
+        if any(is_buried(reading, hashes) for reading in read_payload(command.payload)):
+            text = _replace(text, command.payload)
     for clause in read_clauses(text):
         statement = match_statement(clause)
         known = [read_statement(statement.kind, statement.text)] if statement else _readings(clause.text)
@@ -206,9 +207,15 @@ def cut_forgotten(text: str, hashes: frozenset[str]) -> str:
 
 def _orders_only(text: str, hashes: frozenset[str]) -> bool:
     """Whether a text is an order to remember just that."""
-    command = find_command(text)
-    readings = read_payload(command.payload) if command is not None else ()
+    orders = find_commands(text)
+    readings = read_payload(orders[0].payload) if len(orders) == 1 and _opens(text, orders[0].payload) else ()
     return bool(readings) and all(is_buried(reading, hashes) for reading in readings)
+
+
+def _opens(text: str, payload: str) -> bool:
+    """Whether an order ends a text, and no other sentence stands before it."""
+    head, _, tail = text.partition(payload)
+    return not tail.strip(_LOOSE + ".。!！?？") and not read_clauses(head)
 
 
 def find_hints(rows: Iterable[FacetRow]) -> frozenset[str]:

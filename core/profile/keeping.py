@@ -19,7 +19,8 @@ from core.storage import events, facets, tombstones
 from core.storage.database import Connection
 from core.storage.events import EventRow, UserRow
 from core.storage.facets import ContradictionRow, FacetRow, FormerRow
-from core.text.statements import COMMAND_CONFIDENCE, StatementKind, find_command
+from core.text.orders import COMMAND_CONFIDENCE, find_commands
+from core.text.statements import StatementKind
 
 RULES = "1"  # raised when rules find other events in the same words: then turns are read again
 
@@ -56,8 +57,8 @@ def read_turn(row: UserRow, local_time: LocalTime) -> ReadTurn:
     for event in found:
         reading = read_statement(event.kind, event.text)
         stated.append((event, replace(reading, negative=event.negative) if reading else None))
-    command = find_command(text)
-    ordered = read_payload(command.payload) if command is not None and command.command == "remember" else ()
+    orders = [command.payload for command in find_commands(text) if command.command == "remember"]
+    ordered = tuple(dict.fromkeys(reading for payload in orders for reading in read_payload(payload)))
     return ReadTurn(row=row, digest=digest, stated=tuple(stated), ordered=ordered)
 
 

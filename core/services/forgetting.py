@@ -26,6 +26,7 @@ from core.storage.memory_edits import Change
 from core.storage.memory_versions import PendingLine, Version
 from core.text.clauses import fold
 from core.working_memory.edits import apply_edits
+from core.working_memory.heuristic_title import cut_title
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +41,13 @@ class About:
     hashes: frozenset[str]
     hints: frozenset[str]
     turns: frozenset[TurnId]
+    said_here: bool = False  # whether the memory at hand holds what those turns said
+
+    def within(self, found: Situation) -> "About":
+        """Return this for one conversation's memory."""
+        held = [line for section in Section for line in found.held.lines_of(section)]
+        turns = {*(turn for line in held for turn in line.turns), *(line.turn for line in found.pending)}
+        return replace(self, said_here=not self.turns.isdisjoint(turns))
 
     def cut(self, text: str) -> str:
         """Return what is left of a text: all of it, a part, or ""."""
@@ -49,6 +57,8 @@ class About:
         """Return what is left of a line; a title or state, which are no statements, goes by the turns it rests on."""
         if section in SINGLE and line.turns and self.turns.issuperset(line.turns) and self.may_be_in(line.text):
             return ""
+        if section is Section.TITLE and self.said_here:  # a title of several turns' phrases rests on the last of them
+            return cut_title(line.text, self.may_be_in)
         return self.cut(line.text)
 
     def may_be_in(self, text: str) -> bool:
@@ -269,7 +279,7 @@ def _all_texts(found: Situation) -> list[str]:
 
 
 def _list_lines(found: Situation, about: About) -> list[ForgetLine]:
-    held, lines = found.held, list[ForgetLine]()
+    about, held, lines = about.within(found), found.held, list[ForgetLine]()
     for section in Section:
         lines += [
             ForgetLine(place="", text=line.text, left=left, locked=line.locked)
@@ -291,7 +301,7 @@ def _list_lines(found: Situation, about: About) -> list[ForgetLine]:
 
 def _prepare(session_id: SessionId, found: Situation, about: About) -> Prepared | None:
     """Return a memory without the lines; None where there is nothing to do."""
-    held, edits = found.held, []
+    about, held, edits = about.within(found), found.held, []
     for section in Section:
         others = [line.text for line in held.lines_of(section)]
         for line in held.lines_of(section):

@@ -23,7 +23,8 @@ from core.services.ground import Ground
 from core.storage import conversations, facets, turns
 from core.storage.database import Connection
 from core.storage.facets import FacetRow
-from core.text.statements import MemoryCommand, StatementKind
+from core.text.orders import MemoryCommand
+from core.text.statements import StatementKind
 
 MAX_UNDO = 20
 MAX_CHARS = 300
@@ -216,29 +217,32 @@ class ProfileService:
 
     # -- orders in the chat ----------------------------------------------------------------------
 
-    async def read_order(self, text: str) -> MemoryCommand | None:
-        """Return the order to remember or forget that opens a message; off the loop, for rules are read."""
-        return await self._ground.think(lambda: commands.read_command(redact(text)))
+    async def read_orders(self, text: str) -> tuple[MemoryCommand, ...]:
+        """Return the orders to remember or forget in a message; off the loop, for rules are read."""
+        return await self._ground.think(lambda: commands.read_commands(redact(text)))
 
-    def obey(self, c: Connection, session_id: SessionId, command: MemoryCommand, user: Message) -> Message:
+    def obey(self, c: Connection, session_id: SessionId, orders: Sequence[MemoryCommand], user: Message) -> Message:
         """Do what the message orders, in the transaction that stores it; returns it with a note for the user."""
         conversation = conversations.get(c, session_id)
-        before: tuple[FacetRow, ...] = ()
         if conversation is not None and not conversation.remember:
             note = "This conversation is temporary: nothing of it is remembered, and nothing was forgotten."
         else:
-            before = facets.load_all(c)
-            done = commands.obey(c, command, session_id, user.turn, at=user.created_at)
-            note = done.note
-            if done.to_forget:
-                self._to_forget = replace(_preview(forgetting.plan_forget(c, done.to_forget)), asked=done.asked)
-            elif done.facet_id:
-                old = next((row for row in before if row.id == done.facet_id), None)
-                words = f"Remembered “{_shorten(command.payload)}”"
-                undo = _Undo(words=words, facet=old, created="" if old else done.facet_id)
-                self._undo = [*self._undo[1 - MAX_UNDO :], undo]
+            note = "\n".join(self._obey(c, session_id, order, user) for order in orders)
         turns.set_note(c, user.id, note)
         return replace(user, note=note)
+
+    def _obey(self, c: Connection, session_id: SessionId, order: MemoryCommand, user: Message) -> str:
+        """Do one order; returns what is said of it to the user."""
+        before = facets.load_all(c)
+        done = commands.obey(c, order, session_id, user.turn, at=user.created_at)
+        if done.to_forget:
+            self._to_forget = replace(_preview(forgetting.plan_forget(c, done.to_forget)), asked=done.asked)
+        elif done.facet_id:
+            old = next((row for row in before if row.id == done.facet_id), None)
+            words = f"Remembered “{_shorten(order.payload)}”"
+            undo = _Undo(words=words, facet=old, created="" if old else done.facet_id)
+            self._undo = [*self._undo[1 - MAX_UNDO :], undo]
+        return done.note
 
 
 def _preview(plan: ForgetPlan) -> ForgetPreview:

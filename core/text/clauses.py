@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from core.text.order_rules import REMEMBER, find_order, may_order
 from core.text.rules import NEVER, RuleTable, load_rules
 
 MAX_CHARS_READ = 20_000
@@ -184,23 +185,53 @@ def read_clauses(text: str) -> tuple[Clause, ...]:
     if not prose.strip():
         return ()
     folded = fold(prose)
-    for grammar in load_grammars():
-        if found := grammar.filters["material"].match(folded):
-            prose, folded = prose[: found.start()], folded[: found.start()]
-            break
+    if (end := find_material(folded)) is not None:
+        prose, folded = prose[:end], folded[:end]
     masked = mask(prose)
-    words = folded
-    if MASK in masked:
-        words = "".join(MASK if m == MASK else f for m, f in zip(masked, folded, strict=True))
+    words = _hide(folded, masked)
     clauses: list[Clause] = []
     number = 0
-    for start, end, stop in split_spans(_open_quotes(masked, prose)):
+    spans = split_spans(_open_quotes(masked, prose))
+    for start, end, stop in _drop_orders(words, spans) if may_order(words) else spans:
         if not _LETTER.search(prose, start, end):
             continue
         for grammar in _grammars_for(words[start:end]):
             clauses += _read_sentence(prose[start:end], words[start:end], stop, number, grammar)
         number += 1
     return tuple(clauses)
+
+
+def find_material(folded: str) -> int | None:
+    """Return where a folded text hands over material ("translate: …"), None where it hands over none."""
+    found = (grammar.filters["material"].match(folded) for grammar in load_grammars())
+    return next((match.start() for match in found if match), None)
+
+
+def hide_spans(prose: str) -> str:
+    """Return what patterns are matched against: folded, with addresses, code and quotations hidden."""
+    return _hide(fold(prose), mask(prose))
+
+
+def _hide(folded: str, masked: str) -> str:
+    if MASK not in masked:
+        return folded
+    return "".join(MASK if m == MASK else f for m, f in zip(masked, folded, strict=True))
+
+
+def _drop_orders(words: str, spans: Iterator[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Yield sentences without "remember that" and the like: what the user orders to remember is said by them."""
+    first = True
+    for start, end, stop in spans:
+        order = find_order(words, start, end, stop, first=first)
+        first = False
+        if order is None or order.command != REMEMBER or order.standing:
+            yield start, end, stop
+            continue
+        if not order.trailing and order.head > start:
+            yield start, order.head, ""
+        yield order.start, order.end, "."
+        if not order.trailing and len(words[order.end : end].strip(_TRIM)) > 1:
+            yield order.end, end, stop
 
 
 def _shorten(text: str) -> str:

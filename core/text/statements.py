@@ -11,13 +11,12 @@ from datetime import datetime
 from enum import StrEnum
 from functools import cache, lru_cache
 
-from core.text.clauses import Clause, drop_foreign, fold, read_clauses
+from core.text.clauses import Clause, fold, read_clauses
 from core.text.due import find_due
 from core.text.rules import RuleTable, load_rules
 
 PLAIN_CONFIDENCE = 0.6
 HEDGED_CONFIDENCE = 0.4
-COMMAND_CONFIDENCE = 0.9
 MAX_CHARS = 300
 
 
@@ -42,14 +41,6 @@ class Statement:
     due: str | None = None  # YYYY-MM-DD or YYYY-MM-DDThh:mm; commitments only
     rule: str = ""
     sentence: int = 0  # number of its sentence in the message
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryCommand:
-    """An order to remember or forget, with what it is about."""
-
-    command: str  # "remember" or "forget"
-    payload: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,39 +97,6 @@ def _match(clause: Clause, at: datetime | None) -> Statement | None:
             sentence=clause.number,
         )
     return None
-
-
-@lru_cache(maxsize=64)  # several rooms ask about the message at hand
-def find_command(text: str) -> MemoryCommand | None:
-    """Return the order to remember or forget that opens a message, if there is one."""
-    prose = drop_foreign(text[:4000]).strip()
-    folded = fold(prose)
-    for opener, rules in _load_command_rules():
-        opened = opener.match(folded)
-        at = opened.end() if opened else 0
-        for name, asks, idioms in rules:
-            if idioms.match(folded, at) or idioms.match(folded):
-                continue
-            for pattern in asks:
-                if match := pattern.match(folded, at):
-                    payload = prose[slice(*match.span("p"))].strip(" \t\n:：,，-–—").rstrip(".。!！?？")
-                    return MemoryCommand(command=name, payload=payload) if payload else None
-    return None
-
-
-_CommandRules = tuple[tuple[str, tuple[re.Pattern[str], ...], re.Pattern[str]], ...]
-
-
-@cache
-def _load_command_rules() -> tuple[tuple[re.Pattern[str], _CommandRules], ...]:
-    loaded = []
-    for table in load_rules("statements").values():
-        commands = table.section("commands")
-        rules = tuple(
-            (name, commands.patterns(name), commands.pattern(f"not_{name}")) for name in ("remember", "forget")
-        )
-        loaded.append((re.compile(commands.text("opener")), rules))
-    return tuple(loaded)
 
 
 @cache

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from core.text.clauses import Clause, fold, read_clauses
+from core.text.orders import COMMAND_CONFIDENCE, find_commands
 from core.text.sentences import split_sentences
-from core.text.statements import COMMAND_CONFIDENCE, Statement, StatementKind, find_command, match_statement
+from core.text.statements import Statement, StatementKind, match_statement
 from core.working_memory.heuristic_dates import add_date
 from core.working_memory.heuristic_lines import read_fact
 from core.working_memory.heuristic_rules import load_line_rules
@@ -41,10 +42,8 @@ def find_lasting(text: str) -> tuple[Lasting, ...]:
 
 def _commanded(text: str) -> Iterator[Lasting]:
     """Yield what the user asks to remember, sentence by sentence, in their words."""
-    command = find_command(text)
-    if command is None or command.command != "remember":
-        return
-    for sentence in split_sentences(command.payload):
+    orders = [order.payload for order in find_commands(text) if order.command == "remember"]
+    for sentence in (sentence for payload in orders for sentence in split_sentences(payload)):
         line = sentence.strip(" \n.。!！;；,，")[:_MAX_CHARS]
         kinds = {said.kind for clause in read_clauses(line) if (said := match_statement(clause)) is not None}
         kind = StatementKind.PREFERENCE if StatementKind.PREFERENCE in kinds else StatementKind.FACT

@@ -6,7 +6,7 @@ it changes only when another topic takes over for several turns, and then it kee
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
@@ -58,6 +58,14 @@ def find_title(turn: TurnText, said: Sequence[Phrases], known: Known, language: 
     if not title or fold(title) == fold(current):
         return None
     return Proposal(section=Section.TITLE, text=title, turns=(turn.turn,), replaces=current or None)
+
+
+def cut_title(title: str, unwanted: Callable[[str], bool]) -> str:
+    """Return a title without the phrases that are unwanted, "" where none is left."""
+    rules = load_title_rules("zh" if has_cjk(title) else "en")
+    parts = rules.split(title)
+    kept = [_Phrase(part, at) for at, part in enumerate(parts) if not unwanted(part)]
+    return title if len(kept) == len(parts) else _compose(kept, rules)
 
 
 def _improve(current: str, said: Sequence[Phrases], rules: TitleRules) -> str:

@@ -8,8 +8,8 @@ user come from the user's words only.
 from collections.abc import Sequence
 
 from core.model import Section
+from core.text.clauses import fold
 from core.text.sentences import split_sentences
-from core.text.statements import MemoryCommand
 from core.working_memory.heuristic_files import find_files
 from core.working_memory.heuristic_lines import find_lines
 from core.working_memory.heuristic_model import Known, Proposal, TurnText
@@ -42,7 +42,7 @@ def propose(
         find_state(turn, reading.state, known),
     ]
     proposals = [proposal for proposal in found if proposal is not None]
-    proposals += _remembered(turn, reading.command, known)
+    proposals += _remembered(turn, reading, known)
     lines = find_lines(turn, reading.clauses, reading.lines, known)
     trouble = find_trouble(turn, reading.trouble, known)
     files = find_files(turn, reading.clauses, reading.files, known, [proposal.text for proposal in trouble])
@@ -90,14 +90,19 @@ def _list_operation(section: Section, own: Sequence[Proposal], held: tuple[str, 
     return {"op": "UPDATE", "content": "\n".join(f"- {line}" for line in lines)}
 
 
-def _remembered(turn: TurnText, command: MemoryCommand | None, known: Known) -> list[Proposal]:
-    """Return what the user asks to remember."""
-    if command is None or command.command != "remember" or is_repeat(command.payload, known.of(Section.FACTS)):
-        return []
-    said = split_sentences(command.payload)
-    text = said[0].strip(" .。!！") if said else command.payload
-    text = text[:1].upper() + text[1:]
-    return [Proposal(section=Section.FACTS, text=text, turns=(turn.turn,))]
+def _remembered(turn: TurnText, reading: TurnReading, known: Known) -> list[Proposal]:
+    """Return what the user asks to remember, in the words of its line where it has one."""
+    found: list[Proposal] = []
+    facts = [line.text for line in reading.lines if line.section is Section.FACTS]
+    for order in reading.commands:
+        for sentence in split_sentences(order.payload) if order.command == "remember" else ():
+            text = sentence.strip(" .。!！")
+            if not text or is_repeat(text, [*known.of(Section.FACTS), *(proposal.text for proposal in found)]):
+                continue
+            dated = next((line for line in facts if fold(line).startswith(fold(text))), "")
+            text = dated or text[:1].upper() + text[1:]
+            found.append(Proposal(section=Section.FACTS, text=text, turns=(turn.turn,)))
+    return found
 
 
 def _once(proposals: Sequence[Proposal]) -> tuple[Proposal, ...]:

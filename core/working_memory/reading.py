@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from core.text.clauses import Clause, read_clauses
 from core.text.language import detect_language, guess_language
-from core.text.statements import MemoryCommand, find_command
+from core.text.orders import MemoryCommand, find_commands
 from core.working_memory.heuristic_dates import local_time
 from core.working_memory.heuristic_files import FilesReading, read_files
 from core.working_memory.heuristic_lines import Line, read_lines
@@ -32,7 +32,7 @@ class TurnReading:
     clauses: tuple[Clause, ...]
     phrases: Phrases
     state: StateReading
-    command: MemoryCommand | None
+    commands: tuple[MemoryCommand, ...]
     lines: tuple[Line, ...]
     trouble: TroubleReading
     files: FilesReading
@@ -57,7 +57,7 @@ def read_turn(turn: TurnText, language: str) -> TurnReading:
         clauses=clauses,
         phrases=read_phrases(turn.user, language),
         state=read_state(turn, clauses, detect_language(turn.user, language)),
-        command=find_command(turn.user),
+        commands=find_commands(turn.user),
         lines=read_lines(turn, clauses, said_at),
         trouble=read_trouble(turn, clauses, said_at),
         files=read_files(turn, clauses),

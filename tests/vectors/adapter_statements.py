@@ -6,7 +6,7 @@ from typing import Any
 
 from core.profile.events import UserText, find_events
 from core.redaction import redact
-from core.text.statements import find_command
+from core.text.orders import find_command
 
 
 def event_extraction(given: dict[str, Any]) -> dict[str, Any]:

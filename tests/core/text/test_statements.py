@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.text.clauses import read_clauses
-from core.text.statements import StatementKind, find_command, find_statements
+from core.text.orders import find_command
+from core.text.statements import StatementKind, find_statements
 
 AT = datetime.fromisoformat("2026-03-04T09:30:00+01:00")  # a Wednesday
 
