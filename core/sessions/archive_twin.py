@@ -23,6 +23,7 @@ from core.sessions.archive_files import (
 from core.sessions.archive_state import NextStep, Phase1, StageState, find_next_step
 from core.storage.archives import Archive, Failure, Stage
 from core.storage.memory_versions import Version
+from core.storage.parked_lists import pack
 from core.storage.turns import LiveMessage
 from core.working_memory.overview import make_abstract
 
@@ -96,9 +97,9 @@ def write_document(folder: ArchiveFolder, version: Version, covers: Sequence[int
         "mode": version.mode,
         "version": version.number,
         "covers": list(covers),
-        "decisions": [asdict(decision) for decision in version.decisions],
+        "decisions": [pack(decision) for decision in version.decisions],
         "notes": list(version.notes),
-        "parked": {name: [asdict(line) for line in lines] for name, lines in version.parked.items() if lines},
+        "parked": {name: [pack(line) for line in lines] for name, lines in version.parked.items() if lines},
         "document_sha256": digest,
     }
     if not is_there or before.get("wm") not in (StageState.WRITING, StageState.COMPLETE):

@@ -18,7 +18,7 @@ from core.model import Decision, MemoryLine, Origin, ParkedLine, Section, TurnId
 Parked = Mapping[Section, tuple[ParkedLine, ...]]
 
 LEVEL = 3  # of compression: half the time of the default for a tenth more bytes
-MOST_STEPS = 32  # changes on top of a whole one: what a cold read takes, against a whole list so many times as often
+MOST_STEPS = 64  # changes on top of a whole one: what a cold read takes, against a whole list so many times as often
 
 
 class _Change(NamedTuple):
@@ -36,52 +36,55 @@ def write(parked: Parked, before: Parked | None, steps_before: int | None) -> tu
     if before is not None and steps_before is not None and steps_before < MOST_STEPS:
         changes = {section: _compare(before.get(section, ()), lines) for section, lines in parked.items()}
     if changes is not None and all(change is not None for change in changes.values()):
-        rows = {
+        changed = {
             section: {"gone": change.gone, "come": [pack(line) for line in change.come]}
             for section, change in changes.items()
             if change is not None
         }
-        return (steps_before or 0) + 1, _compress({"changed": rows})
-    return 0, _compress({"whole": {section: [pack(line) for line in lines] for section, lines in parked.items()}})
+        steps, value = (steps_before or 0) + 1, _compress({"changed": changed})
+    else:
+        rows = {section: [pack(line) for line in lines] for section, lines in parked.items()}
+        steps, value = 0, _compress({"whole": rows})
+    _latest.hold(value, parked)
+    return steps, value
 
 
-# Versions are read one after the other, and lines that stay are the same objects then: quick to compare, held once.
 @lru_cache(maxsize=4)
 def read(chain: tuple[bytes, ...]) -> Parked:
-    """Return the lists that a whole value and the changes after it lead to, in order."""
+    """Return the lists that a whole value and the changes after it lead to, in order.
+
+    Versions are written and read one after the other, and lines that stay are the same objects then: quick to compare,
+    held once.
+    """
+    known = _latest.find(chain[-1])
+    if known is not None:
+        return known
     value = json.loads(zlib.decompress(chain[-1]))
     if "whole" in value:
-        return _latest.take_up(parse(value["whole"]))
+        return parse(value["whole"])
     before = read(chain[:-1])
-    return _latest.hold(
-        {
-            Section(name): (
-                *_leave_out(before.get(Section(name), ()), change["gone"]),
-                *map(_read_line, change["come"]),
-            )
-            for name, change in value["changed"].items()
-        }
-    )
+    return {
+        Section(name): (
+            *_leave_out(before.get(Section(name), ()), change["gone"]),
+            *map(_read_line, change["come"]),
+        )
+        for name, change in value["changed"].items()
+    }
 
 
 class _Latest(local):
-    """The lists that a thread read last: a whole value says most of the same again."""
+    """What a thread wrote last: it is read next, as a rule."""
 
     def __init__(self) -> None:
+        self._value = b""
         self._lists: Parked = {}
 
-    def hold(self, lists: Parked) -> Parked:
-        """Note what was read."""
-        self._lists = lists
-        return lists
+    def hold(self, value: bytes, lists: Parked) -> None:
+        self._value, self._lists = value, lists
 
-    def take_up(self, lists: Parked) -> Parked:
-        """Note what was read, with the lines that are held already in the place of their likes."""
-        found = {}
-        for section, lines in lists.items():
-            held = {line.text: line for line in self._lists.get(section, ())}
-            found[section] = tuple(same if (same := held.get(line.text)) == line else line for line in lines)
-        return self.hold(found)
+    def find(self, value: bytes) -> Parked | None:
+        """Return the lists of a value if it is the one that was written."""
+        return self._lists if self._value == value else None
 
 
 _latest = _Latest()

@@ -27,6 +27,7 @@ from core.working_memory.guards.apply import apply_guard
 from core.working_memory.guards.outcome import Context, Outcome
 from core.working_memory.operations import Append, Reading, Readings, Update, read_operations
 from core.working_memory.parked import ParkReason, park, release
+from core.working_memory.parked_index import index_parked
 
 EARLIER_NOTES = "Earlier Notes"  # where a text without any header goes
 
@@ -114,7 +115,7 @@ def _redact_part(text: str) -> str:
     return redact(text)
 
 
-@lru_cache(maxsize=16_384)  # a parked list may hold thousands
+@lru_cache(maxsize=4096)
 def _redact_line(text: str) -> str:
     """Redact one line; the same lines come back at every merge."""
     return redact(text)
@@ -122,10 +123,14 @@ def _redact_line(text: str) -> str:
 
 def _redact_parked(parked: tuple[ParkedLine, ...]) -> tuple[ParkedLine, ...]:
     """The list without secrets: itself where it has none, so that what is known of it holds on."""
-    leaking = [line for line in parked if _redact_line(line.text) != line.text]
+    leaking = {id(line) for line in index_parked(parked).find_failing(_is_clean)}
     if not leaking:
         return parked
-    return tuple(replace(line, text=_redact_line(line.text)) if line in leaking else line for line in parked)
+    return tuple(replace(line, text=_redact_line(line.text)) if id(line) in leaking else line for line in parked)
+
+
+def _is_clean(text: str) -> bool:
+    return _redact_line(text) == text
 
 
 def _redact_readings(readings: Readings) -> Readings:

@@ -29,6 +29,7 @@ class ParkedIndex:
         self._by_clause: dict[Name, list[ParkedLine]] = {}  # what the first of several clauses is called
         self._odd: dict[int, ParkedLine] = {}  # may be said in a way that no name tells
         self._split: set[int] = set()  # hold several items, or a marker
+        self._unchecked: dict[int, ParkedLine] = {}
         for line in lines:
             self.add(line)
 
@@ -42,7 +43,7 @@ class ParkedIndex:
             self._odd.update((id(each), each) for each in (*doubles, line))
         if split_entry(line.text) != (line.text,):
             self._split.add(id(line))
-        self._lines[id(line)] = line
+        self._lines[id(line)] = self._unchecked[id(line)] = line
         for index, name in self._list_names(line):
             index.setdefault(name, []).append(line)
 
@@ -50,6 +51,7 @@ class ParkedIndex:
         """Take a line out."""
         del self._lines[id(line)]
         self._odd.pop(id(line), None)
+        self._unchecked.pop(id(line), None)
         self._split.discard(id(line))
         for index, name in self._list_names(line):
             left = [other for other in index[name] if other is not line]
@@ -82,6 +84,12 @@ class ParkedIndex:
         named = self._by_name.get(key, ())
         found = [line for line in named if line.origin is not None and read_key(line.text).text == key]
         return found[-1] if found else None
+
+    def find_failing(self, check: Callable[[str], bool]) -> list[ParkedLine]:
+        """Return the lines whose text fails a check, always the same one; what passed it is not checked again."""
+        failing = [line for line in self._unchecked.values() if not check(line.text)]
+        self._unchecked = {id(line): line for line in failing}
+        return failing
 
     def list_near(self, body: KeyIndex) -> list[ParkedLine]:
         """Return every line that a body may say, and some that it does not; in no order."""

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -205,3 +206,14 @@ def test_a_value_corrected_in_a_later_turn_gives_way_though_the_rest_was_said_be
     assert "06:00" not in corrected.text
     invented = merge(old, update, user_turns=["What time was it?"])
     assert "06:00" in invented.text
+
+
+@pytest.mark.parametrize("others", [0, 100])
+def test_a_secret_in_the_parked_list_is_redacted_by_each_merge_that_meets_it(others):
+    lines = tuple(ParkedLine(text=f"Berth {number} is taken", reason=ParkReason.STOP) for number in range(others))
+    leaking = (*lines, ParkedLine(text="The key is sk-ant-api03-" + "Ab3dE6gH9jK2" * 8, reason=ParkReason.STOP))
+    for _ in range(2):  # the result of the first may have been thrown away
+        waiting = merge("", {}, {Section.FACTS: leaking}).parked[Section.FACTS]
+        said = " ".join(line.text for line in waiting) + merge("", {}, {Section.FACTS: leaking}).text
+        assert "The key is" in said
+        assert "Ab3dE6gH9jK2" not in said
