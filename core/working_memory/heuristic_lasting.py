@@ -35,7 +35,8 @@ def find_lasting(text: str) -> tuple[Lasting, ...]:
     """Return what one message of the user's says that lasts, what they ask to remember first, each thing once."""
     found: list[Lasting] = []
     for line in (*_commanded(text), *_stated(text)):
-        if not is_repeat(line.text, [other.text for other in found]):
+        said = [other.text for other in found]
+        if not is_repeat(line.text, said) and not any(fold(line.text) in fold(text) for text in said):
             found.append(line)
     return tuple(found)
 

@@ -80,6 +80,7 @@ class Rules:
     not_error: re.Pattern[str]
     corrected: re.Pattern[str]
     contrast: tuple[re.Pattern[str], ...]
+    contrast_words: tuple[str, ...]  # without one of them no contrast is looked for
     rhetoric: re.Pattern[str]
     version: re.Pattern[str]
     not_version: re.Pattern[str]
@@ -182,6 +183,7 @@ def load_line_rules(language: str) -> Rules | None:
         not_error=errors.pattern("not_error"),
         corrected=errors.pattern("corrected"),
         contrast=errors.patterns("contrast"),
+        contrast_words=errors.texts("contrast_words"),
         rhetoric=errors.pattern("rhetoric"),
         version=files.pattern("version"),
         not_version=files.pattern("not_version"),

@@ -76,10 +76,14 @@ def share(terms: frozenset[str], other: frozenset[str]) -> float:
 
 
 def is_repeat(text: str, known: Iterable[str]) -> bool:
-    """Say whether a known line says at least nearly all of `text`, with as many negations."""
+    """Say whether a known line says at least nearly all of `text`, with as many negations.
+
+    A text without content of its own ("My name is Bo") is a repeat of the same words only.
+    """
     terms = find_terms(text)
     if not terms:
-        return True
+        said = fold(text).strip()
+        return not said or any(fold(line).strip() == said for line in known)
     negations = count_negations(text) > 0
     for line in known:
         other = find_terms(line)

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from core.model import Section
 from core.text.clauses import Clause, fold
+from core.text.due import find_due
 from core.working_memory.heuristic_dates import add_date
 from core.working_memory.heuristic_model import Known, Proposal, TurnText
 from core.working_memory.heuristic_rules import Rules, load_line_rules
@@ -15,6 +16,7 @@ from core.working_memory.heuristic_terms import is_repeat, strip_tags
 MAX_LINES = 2  # a turn and kind
 MAX_CHARS = 180
 _MAX_VALUE_WORDS = 6
+_SOME_DAY = datetime(2000, 1, 3)
 _CHECKED = (Section.FACTS, Section.GOALS, Section.ISSUES, Section.FILES)
 _EDGES = " \t\n,;:，；：、-–—"
 
@@ -88,7 +90,7 @@ def _corrections(clauses: tuple[Clause, ...]) -> Iterable[tuple[str, str, str]]:
             continue
         old, new = _contrast(clause.sentence.strip(".!。！ "), sentence, rules)
         explicit = rules.corrected.search(sentence) is not None
-        if explicit or (old and _is_exact(old + " " + new, rules)):
+        if explicit or (old and _is_exact(old + " " + new, rules, clause.language)):
             seen.add(clause.number)
             yield _capital(_said(clause))[:MAX_CHARS], old, new
 
@@ -104,6 +106,8 @@ def _capital(text: str) -> str:
 
 
 def _contrast(written: str, folded: str, rules: Rules) -> tuple[str, str]:
+    if not any(word in folded for word in rules.contrast_words):
+        return "", ""
     for pattern in rules.contrast:
         if match := pattern.search(folded):
             old, new = match.span("old"), match.span("new")
@@ -113,9 +117,11 @@ def _contrast(written: str, folded: str, rules: Rules) -> tuple[str, str]:
     return "", ""
 
 
-def _is_exact(values: str, rules: Rules) -> bool:
-    """Say whether the values are things (a number, a name, a quotation), not ways of speaking."""
-    return rules.number.search(values) is not None or rules.name.search("x " + values) is not None
+def _is_exact(values: str, rules: Rules, language: str) -> bool:
+    """Say whether the values are things (a number, a name, a quotation, a day), not ways of speaking."""
+    if rules.number.search(values) is not None or rules.name.search("x " + values) is not None:
+        return True
+    return find_due(fold(values), _SOME_DAY, language) is not None
 
 
 def _replaced(turn: TurnText, known: Known, old: str, new: str) -> list[Proposal]:

@@ -42,12 +42,14 @@ def propose(
         find_state(turn, reading.state, known),
     ]
     proposals = [proposal for proposal in found if proposal is not None]
-    proposals += _remembered(turn, reading, known)
     lines = find_lines(turn, reading.clauses, reading.lines, known)
+    ordered = _remembered(turn, reading, known, lines)
+    proposals += ordered
     trouble = find_trouble(turn, reading.trouble, known)
     files = find_files(turn, reading.clauses, reading.files, known, [proposal.text for proposal in trouble])
-    # a fact that a line of Files says whole is not said twice; one that only names its version or path is kept
-    described = [proposal.text.casefold() for proposal in files]
+    # a fact that a line of Files or an ordered one says whole is not said twice; one that only names its version or
+    # path is kept
+    described = [proposal.text.casefold() for proposal in (*files, *ordered)]
     proposals += [
         proposal
         for proposal in lines
@@ -90,14 +92,17 @@ def _list_operation(section: Section, own: Sequence[Proposal], held: tuple[str, 
     return {"op": "UPDATE", "content": "\n".join(f"- {line}" for line in lines)}
 
 
-def _remembered(turn: TurnText, reading: TurnReading, known: Known) -> list[Proposal]:
-    """Return what the user asks to remember, in the words of its line where it has one."""
+def _remembered(turn: TurnText, reading: TurnReading, known: Known, lines: Sequence[Proposal]) -> list[Proposal]:
+    """Return what the user asks to remember, in the words of its line where it has one; not what `lines` do with it."""
     found: list[Proposal] = []
     facts = [line.text for line in reading.lines if line.section is Section.FACTS]
+    others = [fold(line.text) for line in lines if line.section is not Section.FACTS or line.replaces is not None]
     for order in reading.commands:
         for sentence in split_sentences(order.payload) if order.command == "remember" else ():
             text = sentence.strip(" .。!！")
             if not text or is_repeat(text, [*known.of(Section.FACTS), *(proposal.text for proposal in found)]):
+                continue
+            if any(line.startswith(fold(text)) for line in others):
                 continue
             dated = next((line for line in facts if fold(line).startswith(fold(text))), "")
             text = dated or text[:1].upper() + text[1:]

@@ -65,3 +65,19 @@ def test_what_is_so_for_a_while_or_points_elsewhere_does_not_last(said):
 def test_a_thing_said_twice_in_one_message_is_one_entry():
     said = "Remember that I like oat biscuits. I really like oat biscuits."
     assert entries(said) == [("preference", "I like oat biscuits")]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("It rains. Remember that I'm colour-blind. What can I do today?", [("fact", "I'm colour-blind")]),
+        ("Remember that I'm vegan, what can I cook?", [("fact", "I'm vegan")]),
+        ("Please always answer in short sentences.", [("fact", "Always answer in short sentences")]),
+        ("我不吃香菜，也不喝牛奶，推荐几个菜", [("preference", "我不吃香菜"), ("preference", "我不喝牛奶")]),
+        ("我对海鲜过敏，记得哦", [("fact", "我对海鲜过敏")]),
+        ("我从上海搬到了苏州。", [("fact", "我从上海搬到了苏州")]),
+        ("My name's not Tom, it's Tim", []),
+    ],
+)
+def test_an_entry_holds_what_lasts_and_no_order_or_request_beside_it(said, kept):
+    assert entries(said) == kept

@@ -198,6 +198,76 @@ def test_ways_of_speaking_are_no_corrections() -> None:
     assert lines(Memory("zh").hear("这不仅仅是礼物，更是美好的回忆。"), Section.ERRORS) == []
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I moved from Rome to Turin last year.",
+        "My sister moved from Oslo to Bergen.",
+        "Anna moved from Paris to Nice in May.",
+        "Just moved from Rome to Turin.",
+        "It's not a bug, it's a feature.",
+        "我去年从罗马搬到都灵。",
+        "我从阿里换到了腾讯。",
+    ],
+)
+def test_who_moves_house_or_job_corrects_nothing(said: str) -> None:
+    assert lines(Memory("zh" if "我" in said else "en").hear(said), Section.ERRORS) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "We moved the launch from Monday to Tuesday",
+        "We've moved the team meeting from Friday to Thursday",
+        "The meeting moved from 3pm to 5pm",
+        "Launch moved from Monday to Tuesday",
+        "We changed the demo from monday to tuesday",
+        "The deadline was moved from March 3 to March 9",
+        "The meeting is at 4 not 3",
+        "My name's not Tom, it's Tim",
+        "会议从周一改到周二",
+        "把会议从周三改到周四了，别记错",
+        "我们把数据库从MySQL换成Postgres",
+    ],
+)
+def test_a_thing_that_is_moved_or_denied_for_another_is_corrected(said: str) -> None:
+    assert lines(Memory("zh" if not said.isascii() else "en").hear(f"{said}."), Section.ERRORS) == [said]
+
+
+@pytest.mark.parametrize(
+    ("said", "facts"),
+    [
+        ("Hi! My name is Bo. Remember that I'm allergic to latex.", ["I'm allergic to latex", "My name is Bo"]),
+        ("Remember: my flight is on March 20.", ["My flight is on March 20"]),
+        ("im allergic to cats remember this!!", ["Im allergic to cats"]),
+        ("Remember that I moved to Oslo last week.", ["I moved to Oslo last week (week of 2026-04-20)"]),
+        ("我叫阿伟。记住我对芒果过敏。", ["我对芒果过敏", "我叫阿伟"]),
+        ("记住：我的航班是3月20日。", ["我的航班是3月20日"]),
+        ("以后别叫我小王了，叫我老王", ["以后别叫我小王了，叫我老王"]),
+    ],
+)
+def test_what_is_to_be_remembered_is_one_line_without_the_order(said: str, facts: list[str]) -> None:
+    assert lines(Memory("zh" if not said.isascii() else "en").hear(said), Section.FACTS) == facts
+
+
+def test_an_order_that_is_a_goal_is_told_as_the_goal_alone() -> None:
+    found = Memory().hear("Don't forget: I'm meeting Sarah on Friday at noon.")
+    assert lines(found, Section.GOALS) == ["I'm meeting Sarah on Friday at noon (2026-05-01)"]
+    assert lines(found, Section.FACTS) == []
+
+
+def test_the_title_does_not_name_the_order_to_remember() -> None:
+    assert lines(Memory().hear("Remember: my flight is on March 20."), Section.TITLE) == ["March 20"]
+    assert lines(Memory().hear("I told you about the flight. Remember?"), Section.TITLE) == []
+
+
+def test_an_order_to_remember_takes_back_what_held() -> None:
+    memory = Memory()
+    memory.hear("I live in Rome.")
+    memory.hear("Remember that I no longer live in Rome.")
+    assert memory.of(Section.FACTS) == ["I no longer live in Rome"]
+
+
 def test_an_error_is_kept_as_it_was_pasted() -> None:
     trace = "Traceback (most recent call last):\n  File \"a.py\", line 3\nKeyError: 'rate'"
     assert lines(Memory().hear(f"I ran the import and got\n```\n{trace}\n```"), Section.ERRORS) == ["KeyError: 'rate'"]
