@@ -43,7 +43,11 @@ def find_lasting(text: str) -> tuple[Lasting, ...]:
 
 def _commanded(text: str) -> Iterator[Lasting]:
     """Yield what the user asks to remember, sentence by sentence, in their words."""
-    orders = [order.payload for order in find_commands(text) if order.command == "remember"]
+    orders = [
+        order.payload
+        for order in find_commands(text)
+        if order.command == "remember" and "[REDACTED:" not in order.payload
+    ]
     for sentence in (sentence for payload in orders for sentence in split_sentences(payload)):
         line = sentence.strip(" \n.。!！;；,，")[:_MAX_CHARS]
         kinds = {said.kind for clause in read_clauses(line) if (said := match_statement(clause)) is not None}

@@ -25,6 +25,7 @@ _WEAK_TERMS = 3  # a title with fewer content terms may still be improved
 _EARLY_TURNS = 4
 _TAKEOVER_TURNS = 3
 _MAX_CHARS_READ = 4_000  # of a message: a pasted page names no topic better than its first part
+_REDACTED = re.compile(r"\[REDACTED:\w+\]")
 _WORD = re.compile(r"[^\W_](?:[\w'’+#.&/-]*[\w+#])?")
 _CJK_RUN = re.compile(r"[\u3400-\u9fff]+|[A-Za-z][A-Za-z0-9+#.-]*(?: \d[\d.]*)?")
 
@@ -128,6 +129,7 @@ def read_phrases(text: str, language: str) -> Phrases:
 @lru_cache(maxsize=256)
 def _read_phrases(text: str, lang: str) -> Phrases:
     rules = load_title_rules(lang)
+    text = _REDACTED.sub(" ", text)
     names = {name for match in rules.vocative.finditer(text) for name in match.groups() if name}
     mentions: list[tuple[str, float, frozenset[str]]] = []
     for clause, sentence in _spoken(text, rules, lang):

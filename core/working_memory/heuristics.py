@@ -21,6 +21,7 @@ from core.working_memory.reading import NOTHING_HEARD, Heard, TurnReading, read_
 
 __all__ = ["Known", "Proposal", "TurnReading", "TurnText", "propose", "read_turn", "to_operations"]
 
+_REDACTED = "[REDACTED:"  # a password or the like: the user is told that it is not remembered
 _SINGLE = (Section.TITLE, Section.STATE)
 
 
@@ -98,7 +99,9 @@ def _remembered(turn: TurnText, reading: TurnReading, known: Known, lines: Seque
     facts = [line.text for line in reading.lines if line.section is Section.FACTS]
     others = [fold(line.text) for line in lines if line.section is not Section.FACTS or line.replaces is not None]
     for order in reading.commands:
-        for sentence in split_sentences(order.payload) if order.command == "remember" else ():
+        if order.command != "remember" or _REDACTED in order.payload:
+            continue
+        for sentence in split_sentences(order.payload):
             text = sentence.strip(" .。!！")
             if not text or is_repeat(text, [*known.of(Section.FACTS), *(proposal.text for proposal in found)]):
                 continue

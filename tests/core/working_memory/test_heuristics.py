@@ -261,6 +261,15 @@ def test_the_title_does_not_name_the_order_to_remember() -> None:
     assert lines(Memory().hear("I told you about the flight. Remember?"), Section.TITLE) == []
 
 
+@pytest.mark.parametrize(
+    "said", ["My password is [REDACTED:password], remember that.", "记住我的密码是[REDACTED:password]"]
+)
+def test_a_secret_that_is_not_kept_leaves_no_line_and_no_title_of_its_mark(said: str) -> None:
+    found = Memory("zh" if not said.isascii() else "en").hear(said)
+    assert lines(found, Section.FACTS) == []
+    assert not any("REDACTED" in title for title in lines(found, Section.TITLE))
+
+
 def test_an_order_to_remember_takes_back_what_held() -> None:
     memory = Memory()
     memory.hear("I live in Rome.")
