@@ -7,7 +7,8 @@ from rich.panel import Panel
 from rich.text import Text
 
 from core.engine import Engine
-from core.model import BoundaryReason, Conversation, LineState, Segment, WorkingMemory
+from core.model import BoundaryReason, LineState, Segment, WorkingMemory
+from core.wording import count, say_segment_turns, say_turns
 
 SIGNS = {
     LineState.KEPT: ("\N{BLACK CIRCLE}", ""),
@@ -30,7 +31,8 @@ async def print_memory(engine: Engine, console: Console) -> None:
     """Print every conversation's Working Memory and segments, then the memory files."""
     for conversation in await engine.list_conversations():
         memory = await engine.memory.load(conversation.id)
-        console.print(Panel(_describe_memory(memory), title=escape(conversation.title), subtitle=_count(conversation)))
+        turns = count(conversation.turn_count, "turn")
+        console.print(Panel(_describe_memory(memory), title=escape(conversation.title), subtitle=turns))
         for segment in await engine.segments.load(conversation.id):
             console.print(_describe_segment(segment))
         console.print()
@@ -39,19 +41,15 @@ async def print_memory(engine: Engine, console: Console) -> None:
             console.print(Panel(Markdown(file.text), title=file.name))
 
 
-def _count(conversation: Conversation) -> str:
-    return f"{conversation.turn_count} turns"
-
-
 def _describe_memory(memory: WorkingMemory) -> Text:
     text = Text()
     for section in memory.sections:
         text.append(f"{section.section}\n", style="bold")
         for line in section.lines:
             sign, style = SIGNS[line.state]
-            turns = ", ".join(str(memory.turn_numbers.get(turn, turn)) for turn in line.turns)
+            turns = say_turns(memory.turn_numbers[turn] for turn in line.turns if turn in memory.turn_numbers)
             text.append(f"  {sign} {line.text}", style=style)
-            text.append(f"  turn {turns}\n" if turns else "\n", style="dim")
+            text.append(f"  {turns}\n", style="dim")
         if not section.lines:
             text.append("  nothing yet\n", style="dim")
     text.rstrip()
@@ -64,7 +62,7 @@ def _describe_segment(segment: Segment) -> Text:
         why = f"{_describe_gap(segment.gap_s or 0.0)} of silence"
     elif segment.opened_by is not None:
         why = REASONS[segment.opened_by]
-    text = Text(f"  turns {segment.first_turn}\N{EN DASH}{segment.last_turn}  ", style="dim")
+    text = Text(f"  {say_segment_turns(segment)}  ", style="dim")
     text.append(segment.title or "Small talk", style="bold")
     text.append(f"  began: {why}", style="dim")
     if segment.summary:
@@ -74,7 +72,6 @@ def _describe_segment(segment: Segment) -> Text:
 
 def _describe_gap(seconds: float) -> str:
     for unit, length_s in (("day", 86_400.0), ("hour", 3_600.0), ("minute", 60.0)):
-        count = round(seconds / length_s)
         if seconds >= length_s:
-            return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
+            return count(round(seconds / length_s), unit)
     return "a moment"

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.rendering.display import one_line
-from app.rendering.words import count, day, section_note
+from app.rendering.words import day, section_note
 from core.model import LineState, MemoryLine, MemorySection, Origin, ParkedLine, Section, TurnId, WorkingMemory
+from core.wording import count
 
 MAX_LINE_CHARS, MAX_TIP_CHARS = 600, 4_000
 SIGNS = {

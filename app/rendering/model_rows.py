@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from app.rendering.words import count, size, tokens_k
+from app.rendering.words import size, tokens_k
 from core.model_files import (
     DownloadProgress,
     DownloadStep,
@@ -22,6 +22,7 @@ from core.model_files import (
     ModelRole,
     ServedModel,
 )
+from core.wording import count
 
 HERE, FOUND, OFFERED = "On this computer", "In other programs", "Can be downloaded"
 SEARCH = "search by meaning"

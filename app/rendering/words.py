@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from core.model import BoundaryReason, Decision, MemorySection, ModelPhase, ModelStatus, Section, Segment, TurnId
+from core.model import BoundaryReason, Decision, MemorySection, ModelPhase, ModelStatus, Section, Segment
+from core.wording import count
 
 GROUPS = ("Pinned", "Today", "Yesterday", "Last week", "Earlier")
 _PHASES = {
@@ -32,11 +33,6 @@ _BOUNDARIES = {
     BoundaryReason.FLUSH: "the conversation had paused",
     BoundaryReason.HAND: "you divided it there",
 }
-
-
-def count(number: int, one: str, many: str = "") -> str:
-    """`3 items`, `1 item`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def group_of(updated_at: float, pinned: bool, now: float) -> str:
@@ -99,17 +95,6 @@ def boundary(segment: Segment) -> str:
     if segment.opened_by is BoundaryReason.TIME_GAP:
         return f"{duration(segment.gap_s)} of silence" if segment.gap_s else "a long silence"
     return _BOUNDARIES[segment.opened_by]
-
-
-def turns_range(segment: Segment) -> str:
-    """`turns 3 to 9`, counted in their conversation."""
-    first, last = segment.places or (segment.first_turn, segment.last_turn)
-    return f"turn {first}" if first == last else f"turns {first} to {last}"
-
-
-def evidence(turns: Sequence[TurnId]) -> str:
-    """`turn 24`, `turn 9, 24`."""
-    return f"turn {', '.join(str(turn) for turn in turns)}" if turns else ""
 
 
 def drift(similarities: Sequence[float]) -> str:

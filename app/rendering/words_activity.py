@@ -1,7 +1,7 @@
 """Words for background work: what a job does, how it ended, what waits or is missing. Pure."""
 
-from app.rendering.words import count
 from core.activity import DoneJob, Health, JobState, Outcome, QueuedJob
+from core.wording import count
 
 _DOING = {
     "commit": "Moving old messages into memory",

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from app.rendering.display import one_line
-from app.rendering.words import clock_time, count
+from app.rendering.words import clock_time
 from core.model import CommitStep, Compacted, FailedArchive, FailedStage
+from core.wording import count
 
 NOTHING = "Nothing to compact: every finished message here is archived already."
 STOPPING = "Stopping…"

@@ -1,8 +1,8 @@
 """Short plain words for what was sent to the model. Pure."""
 
 from app.rendering.display import one_line
-from app.rendering.words import count
 from core.model import PartKind, PromptPart, RecalledItem, SentPrompt
+from core.wording import count
 
 NAMES = {
     PartKind.SYSTEM: "What Keepsake says",

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from app.rendering.words import clock_time, count, span
+from app.rendering.words import clock_time, span
 from core.model import RecapSource, Segment, TreeItem
+from core.wording import count
 
 BOOKEND = "Conversation segment ("
 

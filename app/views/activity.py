@@ -6,11 +6,12 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.rendering.display import one_line
-from app.rendering.words import ago, count
+from app.rendering.words import ago
 from app.rendering.words_activity import doing, done, health_lines, step, took, tries, wait
 from app.theme import Look
 from app.views.base import ElidedLabel, Scroll, make_button, make_label
 from core.activity import Activity, DoneJob, Outcome, QueuedJob, StepSuccess
+from core.wording import count
 
 SHOWN_WAITING = 12
 SHOWN_DONE = 30

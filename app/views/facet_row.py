@@ -4,10 +4,11 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from app.rendering.display import one_line
-from app.rendering.words import ago, count
+from app.rendering.words import ago
 from app.theme import Look
 from app.views.base import make_button, make_label, set_property
 from core.model import FacetConflict, FacetOrigin, FacetSource, FacetState, FormerValue, ProfileFacet
+from core.wording import count
 
 MAX_CHARS = 400
 MAX_LINKS = 4

@@ -6,13 +6,13 @@ from pathlib import Path
 from PySide6.QtCore import QFileSystemWatcher, QTimer, QUrl, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.rendering.words import count
 from app.theme import Look
 from app.views.base import ElidedLabel, Scroll, make_button, make_label
 from app.views.file_body import FileBody
 from app.views.file_changes import ChangeCard, find_known
 from app.views.file_entries import EntryList, Proposals
 from core.model import FileChange, GoalProposal, MemoryFile, Place, TurnId
+from core.wording import count
 
 PAGE_CHANGES = 10
 PATIENCE_MS = 400  # a save that takes longer is said

@@ -6,11 +6,11 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.rendering.display import one_line
-from app.rendering.words import count
 from app.theme import Look
 from app.views.base import Scroll, make_button, make_label
 from app.views.facet_row import FacetRow
 from core.model import FacetClass, ForgetLine, ForgetPreview, Profile, ProfileFacet
+from core.wording import count
 
 HEADINGS = {
     FacetClass.IDENTITY: "About you",

@@ -5,11 +5,11 @@ from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.rendering.display import clean, one_line
-from app.rendering.words import count
 from app.rendering.words_prompt import NAMES, describe_prompt, left_out, part_hint, part_tokens, recalled_head
 from app.theme import Look
 from app.views.base import make_button, make_label
 from core.model import PartKind, PromptPart, RecalledItem, SentPrompt
+from core.wording import count
 
 SHOWN_CHARS = 12_000  # of a part's text; Copy gives all of it
 ITEM_CHARS = 400

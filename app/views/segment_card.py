@@ -8,11 +8,12 @@ from PySide6.QtGui import QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QMenu, QVBoxLayout, QWidget
 
 from app.rendering.display import clean, one_line
-from app.rendering.words import boundary, count, drift, span, turns_range
+from app.rendering.words import boundary, drift, span
 from app.rendering.words_segments import recap_note, shown_summary
 from app.theme import Look
 from app.views.base import make_button, make_label, set_property
 from core.model import Segment, TurnId
+from core.wording import count, say_segment_turns
 
 SPLIT_TURNS = 40  # in a menu; a segment seldom holds more than twenty
 
@@ -206,7 +207,7 @@ class SegmentCard(QWidget):
         self._again.setAccessibleName(f"Recap again: {title}")
         self._curve.set_values(segment.similarities)
         self._legend.setVisible(len(segment.similarities) > 1)
-        self._turns.setText(turns_range(segment))
+        self._turns.setText(say_segment_turns(segment))
 
     def show_menu(self) -> None:
         """Open what can be done with this segment, below its button."""

@@ -5,7 +5,6 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.rendering.memory_rows import Act, Draft, LineAction, RowKind, build_rows, describe_update, summarise
-from app.rendering.words import count
 from app.theme import Look
 from app.views.base import make_button, make_label
 from app.views.decisions import DecisionNote
@@ -14,6 +13,7 @@ from app.views.memory.commits import CommitNotice
 from app.views.memory.list import MemoryList
 from app.views.memory.versions import VersionBar
 from core.model import LineState, MemoryDiff, MemoryVersion, Section, WorkingMemory
+from core.wording import count
 
 
 class MemoryTab(QWidget):

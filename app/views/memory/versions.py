@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSlider, QVBoxLayout, QWidget
 
-from app.rendering.words import ago, count
+from app.rendering.words import ago
 from app.theme import Look
 from app.views.base import make_button, make_label
 from app.views.memory.difference import DifferenceList
 from core.model import MemoryDiff, MemoryVersion, WorkingMemory
+from core.wording import count
 
 SLIDER_PAUSE_MS = 60  # a dragged slider passes many versions
 
