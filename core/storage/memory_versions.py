@@ -202,7 +202,7 @@ def _load(c: Connection, session_id: SessionId, row: Row) -> Version:
     return _read_version(row, chain)
 
 
-@lru_cache(maxsize=8)  # a version never changes, and each turn asks for the newest
+@lru_cache(maxsize=2)  # a version never changes, and each turn asks for the newest
 def _read_version(row: Row, chain: tuple[bytes, ...]) -> Version:
     number, created_at, cause, archive, mode, steps = row[:6]
     packed = _unpack(row[7:])

@@ -1,10 +1,12 @@
 """How the parked lists of a version are stored: as what changed since the version before, now and then whole.
 
-A value is compressed JSON: `{"whole": {section: [line, ...]}}`, or `{"changed": {section: {"gone": [place, ...],
-"come": [line, ...]}}}` with places in the list before; sections that are not named are not there.
+A value is compressed JSON: `{"id": word, "whole": {section: [line, ...]}}`, or `{"id": word, "changed": {section:
+{"gone": [place, ...], "come": [line, ...]}}}` with places in the list before; sections that are not named are not
+there. No two have the same `id`: what a value leads to depends on those before it.
 """
 
 import json
+import secrets
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -41,15 +43,14 @@ def write(parked: Parked, before: Parked | None, steps_before: int | None) -> tu
             for section, change in changes.items()
             if change is not None
         }
-        steps, value = (steps_before or 0) + 1, _compress({"changed": changed})
+        steps, value = (steps_before or 0) + 1, _compress({"id": _name(), "changed": changed})
     else:
-        rows = {section: [pack(line) for line in lines] for section, lines in parked.items()}
-        steps, value = 0, _compress({"whole": rows})
+        steps, value = 0, _compress_whole(parked)
     _latest.hold(value, parked)
     return steps, value
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def read(chain: tuple[bytes, ...]) -> Parked:
     """Return the lists that a whole value and the changes after it lead to, in order.
 
@@ -125,6 +126,27 @@ def _leave_out(lines: Sequence[ParkedLine], places: Iterable[int]) -> list[Parke
     for place in sorted(places, reverse=True):
         del left[place]
     return left
+
+
+def _compress_whole(parked: Parked) -> bytes:
+    """Write a line at a time: the text of a long list would be held many times over."""
+    packer, parts = zlib.compressobj(LEVEL), list[bytes]()
+
+    def put(text: str) -> None:
+        parts.append(packer.compress(text.encode()))
+
+    put(f'{{"id": "{_name()}", "whole": {{')
+    for number, (section, lines) in enumerate(parked.items()):
+        put(f"{', ' if number else ''}{json.dumps(section)}: [")
+        for place, line in enumerate(lines):
+            put(f"{', ' if place else ''}{json.dumps(pack(line), ensure_ascii=False)}")
+        put("]")
+    put("}}")
+    return b"".join([*parts, packer.flush()])
+
+
+def _name() -> str:
+    return secrets.token_hex(8)
 
 
 def _compress(value: object) -> bytes:

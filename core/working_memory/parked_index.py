@@ -15,7 +15,7 @@ from core.text.keys import KeyIndex, read_key
 from core.text.normal_form import list_clauses
 
 KEPT_FROM_LINES = 64  # shorter lists are indexed anew each time
-MOST_KEPT = 4  # lists; few are ever so long
+MOST_KEPT = 2  # lists; few are ever so long
 
 Name = str | tuple[str, ...]
 
