@@ -15,6 +15,7 @@ from core.commands.terminal import EXIT_STOPPED, DataDir, catch_signals, console
 from core.engine import Engine
 from core.model import ReplayProgress, ReplayStage
 from core.paths import find_resources
+from core.wording import count
 
 cli = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help="Keepsake without a window."
@@ -80,12 +81,13 @@ async def _replay(files: list[Path], data_dir: Path | None, *, embeddings: bool,
 
 
 async def _replay_file(engine: Engine, file: Path, stop: asyncio.Event) -> ReplayProgress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("turns"))
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
     with Progress(*columns, TimeRemainingColumn(), console=console) as bar:
-        task = bar.add_task(file.name, total=None)
+        task = bar.add_task(file.name, total=None, unit="turns")
 
         def advance(state: ReplayProgress) -> None:
-            bar.update(task, total=state.total_turns, completed=state.done_turns)
+            unit = "turn" if state.total_turns == 1 else "turns"
+            bar.update(task, total=state.total_turns, completed=state.done_turns, unit=unit)
             if state.stage is ReplayStage.FILES:
                 left = f" ({state.jobs_left} left)" if state.jobs_left else ""
                 bar.update(task, description=f"{file.name}: writing files{left} …")
@@ -97,12 +99,14 @@ async def _replay_file(engine: Engine, file: Path, stop: asyncio.Event) -> Repla
 
 def _say(file: Path, result: ReplayProgress, *, stopped: bool) -> None:
     added = result.done_turns - result.skipped_turns
-    known = f", {result.skipped_turns} were there already" if result.skipped_turns else ""
-    console.print(f"{file.name}: {added} turns added{known}.", markup=False, highlight=False)
+    be = "was" if result.skipped_turns == 1 else "were"
+    known = f", {result.skipped_turns:,} {be} there already" if result.skipped_turns else ""
+    console.print(f"{file.name}: {count(added, 'turn')} added{known}.", markup=False, highlight=False)
     for number, reason in result.bad_lines:
         console.print(f"{file.name}, line {number} was left out: {reason}.", style="yellow", markup=False)
     if stopped:
-        text = f"Stopped after {result.done_turns} of {result.total_turns} turns; run the same command to go on."
+        turns = count(result.total_turns, "turn")
+        text = f"Stopped after {result.done_turns:,} of {turns}; run the same command to go on."
         console.print(text, style="yellow", markup=False)
 
 

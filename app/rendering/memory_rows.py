@@ -11,7 +11,7 @@ from enum import StrEnum
 from app.rendering.display import one_line
 from app.rendering.words import day, section_note
 from core.model import LineState, MemoryLine, MemorySection, Origin, ParkedLine, Section, TurnId, WorkingMemory
-from core.wording import count
+from core.wording import count, say_turns
 
 MAX_LINE_CHARS, MAX_TIP_CHARS = 600, 4_000
 SIGNS = {
@@ -297,7 +297,7 @@ def describe_update(memory: WorkingMemory) -> str:
 
 
 def _spoken_turns(turns: tuple[tuple[TurnId, int], ...]) -> str:
-    return f", from turn {', '.join(str(number) for _, number in turns)}" if turns else ""
+    return f", from {say_turns(number for _, number in turns)}" if turns else ""
 
 
 def _as_last(row: Row) -> Row:

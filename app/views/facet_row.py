@@ -1,5 +1,7 @@
 """One thing known of the user: its words, how strong it is, where it was said, and what can be done with it."""
 
+import html
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
@@ -8,10 +10,11 @@ from app.rendering.words import ago
 from app.theme import Look
 from app.views.base import make_button, make_label, set_property
 from core.model import FacetConflict, FacetOrigin, FacetSource, FacetState, FormerValue, ProfileFacet
-from core.wording import count
+from core.wording import count, say_turns
 
 MAX_CHARS = 400
 MAX_LINKS = 4
+TITLE_CHARS = 32  # of a conversation
 _STRENGTH = {
     FacetState.ACTIVE: "active",
     FacetState.PROVISIONAL: "fading, still in use",
@@ -178,8 +181,8 @@ class FacetRow(QFrame):
         words = describe_strength(facet, self._now)
         self._meta.setText(f"{words} · {links}" if links else words)
         self._meta.setToolTip("Go to where you said it" if links else "")
-        turns = ", ".join(str(source.turn) for source in facet.sources)
-        self._meta.setAccessibleName(f"{words}, said in turn {turns}" if turns else words)
+        said = ", ".join(_name_group(group) for group in _group_sources(facet.sources))
+        self._meta.setAccessibleName(f"{words}, said in {said}" if said else words)
 
     def _show_conflicts(self, facet: ProfileFacet) -> None:
         while (item := self._conflict_column.takeAt(0)) is not None:
@@ -279,14 +282,44 @@ class FacetRow(QFrame):
             self.forget_requested.emit(self._facet.id)
 
 
-def _link_sources(sources: tuple[FacetSource, ...], colour: str) -> str:
-    shown = sources[-MAX_LINKS:]
+_Group = tuple[FacetSource, ...]  # of one conversation
+
+
+def _group_sources(sources: _Group) -> tuple[_Group, ...]:
+    """Return the newest sources whose conversations are there, those of one together."""
+    groups: dict[str, list[FacetSource]] = {}
+    for source in [each for each in sources if each.place is not None and each.place.number][-MAX_LINKS:]:
+        groups.setdefault(source.session_id, []).append(source)
+    return tuple(map(tuple, groups.values()))
+
+
+def _number(source: FacetSource) -> int:
+    return (source.place.number if source.place else None) or 0
+
+
+def _name_conversation(group: _Group) -> str:
+    title = one_line(group[0].place.title, TITLE_CHARS) if group[0].place else ""
+    return f" of “{title}”" if title else ""
+
+
+def _name_group(group: _Group) -> str:
+    return f"{say_turns(map(_number, group))}{_name_conversation(group)}"
+
+
+def _link_group(group: _Group, colour: str) -> str:
     links = ", ".join(
-        f'<a href="{source.session_id}/{source.turn}" style="color:{colour}; text-decoration:none">{source.turn}</a>'
-        for source in shown
+        f'<a href="{each.session_id}/{each.turn}" style="color:{colour}; text-decoration:none">{_number(each)}</a>'
+        for each in group
     )
-    more = f"{count(len(sources) - len(shown), 'earlier turn')}, " if len(sources) > len(shown) else ""
-    return f'<span style="color:{colour}">{more}turn </span>{links}' if links else ""
+    word = "turn" if len(group) == 1 else "turns"
+    return f'<span style="color:{colour}">{word} </span>{links}{html.escape(_name_conversation(group))}'
+
+
+def _link_sources(sources: _Group, colour: str) -> str:
+    groups = _group_sources(sources)
+    more = len(sources) - sum(map(len, groups))
+    earlier = f"{count(more, 'earlier turn')}, " if more and groups else ""
+    return earlier + ", ".join(_link_group(group, colour) for group in groups)
 
 
 def _describe_history(history: tuple[FormerValue, ...], now: float) -> str:

@@ -12,7 +12,7 @@ from app.rendering.words import boundary, drift, span
 from app.rendering.words_segments import recap_note, shown_summary
 from app.theme import Look
 from app.views.base import make_button, make_label, set_property
-from core.model import Segment, TurnId
+from core.model import Segment, SplitTurn, TurnId
 from core.wording import count, say_segment_turns
 
 SPLIT_TURNS = 40  # in a menu; a segment seldom holds more than twenty
@@ -224,16 +224,16 @@ class SegmentCard(QWidget):
         again.setEnabled(not segment.is_open)
         self._menu.popup(self._below_button())
 
-    def offer_turns(self, turns: Sequence[tuple[TurnId, str]]) -> None:
+    def offer_turns(self, turns: Sequence[SplitTurn]) -> None:
         """Let the user choose the turn at which a new segment begins."""
         if self._segment is None:
             return
         self._menu.clear()
         heading = self._menu.addAction("A new segment begins at")
         heading.setEnabled(False)
-        for turn, text in turns[1 : SPLIT_TURNS + 1]:
-            label = f"Turn {turn}  {one_line(text, 48)}".replace("&", "&&")
-            self._menu.addAction(label, partial(self._on_turn, turn))
+        for each in turns[1 : SPLIT_TURNS + 1]:
+            label = f"Turn {each.number}  {one_line(each.text, 48)}".replace("&", "&&")
+            self._menu.addAction(label, partial(self._on_turn, each.turn))
         self._menu.popup(self._below_button())
 
     def _below_button(self) -> QPoint:

@@ -9,7 +9,7 @@ from app.theme import Look
 from app.views.base import Scroll, make_button, make_label
 from app.views.segment_card import SegmentCard
 from app.views.tree import TreePane
-from core.model import Segment, SegmentId, TurnId
+from core.model import Segment, SegmentId, SplitTurn
 
 PAGES = ("This conversation", "Memory tree")
 
@@ -67,7 +67,7 @@ class Timeline(QWidget):
             card.hide()
         self._more.setVisible(len(self._segments) > len(shown))
 
-    def offer_turns(self, segment_id: SegmentId, turns: Sequence[tuple[TurnId, str]]) -> None:
+    def offer_turns(self, segment_id: SegmentId, turns: Sequence[SplitTurn]) -> None:
         """Let the user choose where to split a segment."""
         for card in self._cards:
             if card.isVisible() and card.segment is not None and card.segment.id == segment_id:
@@ -141,7 +141,7 @@ class SegmentsTab(QWidget):
         """Show the open conversation's segments, newest first."""
         self.timeline.show_segments(segments, now)
 
-    def offer_turns(self, segment_id: SegmentId, turns: Sequence[tuple[TurnId, str]]) -> None:
+    def offer_turns(self, segment_id: SegmentId, turns: Sequence[SplitTurn]) -> None:
         """Let the user choose where to split a segment."""
         self.timeline.offer_turns(segment_id, turns)
 

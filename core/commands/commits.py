@@ -8,6 +8,7 @@ import typer
 
 from core.commands.terminal import EXIT_ERROR, DataDir, console, open_engine, run
 from core.model import FailedArchive
+from core.wording import count
 
 Retry = Annotated[bool, typer.Option("--retry", help="Try all of them again.")]
 
@@ -43,5 +44,9 @@ def _print(archive: FailedArchive, title: str) -> None:
     where = "" if archive.in_memory else ", not in Working Memory yet: the model sees its messages as they are"
     console.print(f"{title}: archive {archive.number} of {when}{where}", markup=False, highlight=False)
     for stage in archive.stages:
-        tries = "once" if stage.attempts == 1 else f"{stage.attempts} times"
-        console.print(f"  {stage.stage}, tried {tries}: {stage.error}", style="yellow", markup=False, highlight=False)
+        console.print(
+            f"  {stage.stage}, tried {count(stage.attempts, 'time')}: {stage.error}",
+            style="yellow",
+            markup=False,
+            highlight=False,
+        )

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from core.commands.terminal import EXIT_ERROR, DataDir, console, open_engine, run
-from core.model import GoalKind, GoalProposal, GoalsState
+from core.model import GoalKind, GoalProposal, GoalsState, Place
+from core.wording import count, say_turns
 
 Run = Annotated[
     bool, typer.Option("--run", help="Look for goals in every part of a conversation that has ended first.")
@@ -37,9 +38,9 @@ async def _goals(data_dir: Path | None, *, look: bool, take: int | None, retire:
         if dismiss is not None:
             await engine.goals.dismiss(dismiss)
         if look:
-            count = await engine.goals.look()
+            looked = await engine.goals.look()
             await engine.wait_idle()
-            console.print(f"Looked at {count} part{'' if count == 1 else 's'} of conversations.", highlight=False)
+            console.print(f"Looked at {count(looked, 'part')} of conversations.", highlight=False)
         _print(await engine.goals.load())
         for problem in engine.status.problems:
             console.print(problem, style="yellow", markup=False)
@@ -52,9 +53,8 @@ def _print(state: GoalsState) -> None:
     for goal in state.goals:
         console.print(f"{goal.id:>4}  {goal.text}{' (yours)' if goal.by_user else ''}", markup=False, highlight=False)
     for proposal in state.proposals:
-        turns = ", ".join(map(str, proposal.turns))
         console.print(
-            f"Proposal {proposal.id}: {_word(proposal)} (turn {turns}). {proposal.why}",
+            f"Proposal {proposal.id}: {_word(proposal)}{_where(proposal)}. {proposal.why}",
             markup=False,
             highlight=False,
             style="yellow",
@@ -67,3 +67,15 @@ def _word(proposal: GoalProposal) -> str:
     if proposal.kind is GoalKind.DELETE:
         return f"take {proposal.goal_id} out, “{proposal.before}”"
     return f"{proposal.goal_id} “{proposal.before}” becomes “{proposal.text}”"
+
+
+def _where(proposal: GoalProposal) -> str:
+    """Where the user said it: ` (turns 2, 5 of “Garden”)`; "" where no conversation is left."""
+    talks: dict[str, list[Place]] = {}
+    for place in proposal.places.values():
+        talks.setdefault(place.session_id, []).append(place)
+    said = []
+    for places in talks.values():
+        of = f" of “{title}”" if (title := places[0].title.strip()) else ""
+        said.append(say_turns(place.number for place in places if place.number) + of)
+    return f" ({'; '.join(said)})" if said else ""

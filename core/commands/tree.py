@@ -11,6 +11,7 @@ from rich.tree import Tree
 from core.commands.terminal import DataDir, console, open_engine, run
 from core.engine import Engine
 from core.model import TreeItem, TreeView
+from core.wording import count, say_turns
 
 TEXT_CHARACTERS = 160  # of a summary on one line
 
@@ -50,7 +51,8 @@ async def _recap(data_dir: Path | None) -> int:
         if tried == 0:
             console.print("Every closed segment has its recap.")
         else:
-            console.print(f"{tried - left} of {tried} recaps made; {left} wait for their next try.")
+            waiting = f"; {left} {'waits' if left == 1 else 'wait'} for the next try" if left else ""
+            console.print(f"{tried - left} of {count(tried, 'recap')} made{waiting}.")
         for reason in await engine.segments.list_causes():
             console.print(f"  {reason}", style="yellow", markup=False, highlight=False)
     return 0
@@ -63,7 +65,7 @@ async def _seal(data_dir: Path | None) -> int:
         await engine.wait_idle()
         await engine.tree.seal()
         made = await engine.tree.count_nodes() - before
-        console.print(f"{made} summaries sealed." if made != 1 else "One summary sealed.")
+        console.print(f"{count(made, 'summary', 'summaries')} sealed." if made else "No summary was due.")
     return 0
 
 
@@ -92,9 +94,8 @@ async def _grow(engine: Engine, under: Tree, item: TreeItem, *, leaves: bool) ->
 def _describe(item: TreeItem) -> str:
     when = f"[dim]{datetime.fromtimestamp(item.started_at):%Y-%m-%d %H:%M}[/dim]"
     if not item.ref:
-        turns = f"turns {item.turns[0]}\N{EN DASH}{item.turns[-1]}" if len(item.turns) > 1 else f"turn {item.turns[0]}"
-        return f"{when} {escape(item.title)} [dim]{turns}[/dim]"
-    head = f"[bold]{escape(item.title)}[/bold] [dim]{item.leaves} {'part' if item.leaves == 1 else 'parts'}[/dim]"
+        return f"{when} {escape(item.title)} [dim]{say_turns(item.numbers)}[/dim]"
+    head = f"[bold]{escape(item.title)}[/bold] [dim]{count(item.leaves, 'part')}[/dim]"
     if not item.text:
         return head
     text = " ".join(item.text.split())

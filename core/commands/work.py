@@ -22,6 +22,7 @@ from core.commands.terminal import EXIT_STOPPED, DataDir, catch_signals, console
 from core.engine import Engine
 from core.model import ModelPhase
 from core.services.activity import fits_memory
+from core.wording import count
 
 EXIT_GIVEN_UP = 3
 EXIT_TIME_UP = 4
@@ -100,7 +101,7 @@ async def _flush(data_dir: Path | None, *, rested_s: float) -> int:
         newest = _newest(await engine.activity.load())
         await engine.backroom.worker.drain()  # turns that wait belong to the segments first
         closed = await engine.segments.close_open(within_s=FLUSH_WITHIN_S, rested_s=rested_s or None)
-        console.print("One segment closed." if closed == 1 else f"{closed} segments closed.")
+        console.print(f"{count(closed, 'segment')} closed." if closed else "There was nothing to close.")
         await _drain(engine, stop, None)
         return await _sum_up(engine, newest, stopped=stop.is_set(), timed=False)
 
@@ -164,7 +165,7 @@ async def _sum_up(engine: Engine, newest: int, *, stopped: bool, timed: bool) ->
     mine = f"pid {os.getpid()}"
     own = [each for each in activity.recent if each.id > newest and each.owner.endswith(mine)]
     done = sum(each.times for each in own if each.outcome == "done")
-    console.print(f"{done} {'piece' if done == 1 else 'pieces'} of work done; {activity.left} left.")
+    console.print(f"{count(done, 'piece')} of work done; {activity.left:,} left.")
     for other in activity.running:
         console.print(f"  {other.kind}: in work by {other.owner}", style="dim", markup=False, highlight=False)
     _print_failures(activity.failed)
@@ -205,10 +206,10 @@ def _print_status(activity: Activity, *, app_runs: bool) -> None:
 def _print_failures(jobs: tuple[QueuedJob, ...]) -> None:
     for job in jobs[:SHOWN_FAILURES]:
         again = f"next try {_say_time(job.due_at)}" if job.state == "back-off" else str(job.state)
-        text = f"{job.kind}, tried {job.attempts} times ({again}): {job.error or 'no reason was noted'}"
+        text = f"{job.kind}, tried {count(job.attempts, 'time')} ({again}): {job.error or 'no reason was noted'}"
         console.print(text, style="yellow", markup=False, highlight=False)
     if len(jobs) > SHOWN_FAILURES:
-        console.print(f"and {len(jobs) - SHOWN_FAILURES} more", style="yellow")
+        console.print(f"and {len(jobs) - SHOWN_FAILURES:,} more", style="yellow")
 
 
 def _print_health(activity: Activity) -> None:
@@ -220,12 +221,12 @@ def _print_health(activity: Activity) -> None:
         ("items without vectors", health.vectors_missing),
         ("jobs in back-off", health.jobs_in_back_off),
         ("refused writes of memory files", health.refused_writes),
-        *((f"segments without recap: {cause}", count) for cause, count in health.recaps_missing),
-        *((f"messages with a hidden {kind}", count) for kind, count in health.redactions),
+        *((f"segments without recap: {cause}", number) for cause, number in health.recaps_missing),
+        *((f"messages with a hidden {kind}", number) for kind, number in health.redactions),
     )
-    for name, count in counts:
-        if count:
-            console.print(f"{name}: {count}", markup=False, highlight=False)
+    for name, number in counts:
+        if number:
+            console.print(f"{name}: {number:,}", markup=False, highlight=False)
 
 
 def _say_time(at: float) -> str:

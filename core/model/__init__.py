@@ -84,6 +84,7 @@ from core.model.segments import (
     RecapSource,
     Segment,
     SegmentRecap,
+    SplitTurn,
     TreeItem,
     TreeView,
 )
@@ -149,6 +150,7 @@ __all__ = [
     "SegmentRecap",
     "SentPrompt",
     "SessionId",
+    "SplitTurn",
     "ToolCall",
     "TreeItem",
     "TreeView",

@@ -39,6 +39,7 @@ class Place:
 
     session_id: SessionId
     title: str = ""
+    number: int | None = None  # of the turn in it, from 1; None: not asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.model.files import Place
 from core.model.ids import SessionId, TurnId
 
 
@@ -47,6 +48,7 @@ class FacetSource:
     turn: TurnId
     session_id: SessionId
     at: float
+    place: Place | None = None  # None: the conversation is gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

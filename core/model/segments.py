@@ -89,3 +89,13 @@ class TreeItem:
     placeholder: bool = False  # a summary made without a model
     session_id: SessionId | None = None  # leaves
     turns: tuple[TurnId, ...] = ()  # leaves
+    numbers: tuple[int, ...] = ()  # of a leaf's turns in their conversation, from 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitTurn:
+    """A turn at which a segment may be split; `number` is its place in the conversation, from 1."""
+
+    turn: TurnId
+    number: int
+    text: str  # how the user's message begins

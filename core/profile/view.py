@@ -3,7 +3,8 @@
 Pure; the time is passed in.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from core.model import (
     FacetClass,
@@ -12,17 +13,20 @@ from core.model import (
     FacetSource,
     FacetState,
     FormerValue,
+    Place,
     ProfileFacet,
+    TurnId,
 )
 from core.profile.strength import PINNED, name_state, score_facet
 from core.storage.facets import Evidence, FacetRow
 
 DAY_S = 86_400.0
+NOWHERE: Mapping[TurnId, Place] = MappingProxyType({})
 HAND_MADE_EVIDENCE = 1  # what the user wrote counts like something said once
 
 
-def view_facet(row: FacetRow, *, now: float) -> ProfileFacet:
-    """Return a stored facet as it is shown; `now` in s."""
+def view_facet(row: FacetRow, places: Mapping[TurnId, Place] = NOWHERE, *, now: float) -> ProfileFacet:
+    """Return a stored facet as it is shown, its sources with the places that are given; `now` in s."""
     facet_class, origin = FacetClass(row.facet_class), FacetOrigin(row.origin)
     evidence = len(row.segments) or HAND_MADE_EVIDENCE
     score = score_facet(facet_class, origin, evidence=evidence, age_days=(now - row.last_at) / DAY_S)
@@ -39,13 +43,13 @@ def view_facet(row: FacetRow, *, now: float) -> ProfileFacet:
         last_at=row.last_at,
         ended_at=row.ended_at,
         pinned=row.pinned,
-        sources=tuple(_source(each) for each in row.evidence),
+        sources=tuple(_source(each, places) for each in row.evidence),
         history=tuple(
             FormerValue(
                 text=former.value,
                 since=former.since,
                 until=former.until,
-                sources=tuple(_source(each) for each in row.former_evidence if each.former == former.id),
+                sources=tuple(_source(each, places) for each in row.former_evidence if each.former == former.id),
             )
             for former in row.history
         ),
@@ -65,12 +69,14 @@ def _newest_of_each_segment(row: FacetRow) -> tuple[FacetConflict, ...]:
     )
 
 
-def _source(each: Evidence) -> FacetSource:
-    return FacetSource(turn=each.turn, session_id=each.session_id, at=each.at)
+def _source(each: Evidence, places: Mapping[TurnId, Place]) -> FacetSource:
+    return FacetSource(turn=each.turn, session_id=each.session_id, at=each.at, place=places.get(each.turn))
 
 
-def view_profile(rows: Iterable[FacetRow], *, now: float) -> tuple[ProfileFacet, ...]:
+def view_profile(
+    rows: Iterable[FacetRow], places: Mapping[TurnId, Place] = NOWHERE, *, now: float
+) -> tuple[ProfileFacet, ...]:
     """Return all facets, by class, the strongest first, what ended last."""
     order = list(FacetClass)
-    shown = (view_facet(row, now=now) for row in rows)
+    shown = (view_facet(row, places, now=now) for row in rows)
     return tuple(sorted(shown, key=lambda f: (f.ended_at is not None, order.index(f.facet_class), -f.score, f.since)))

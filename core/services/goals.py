@@ -14,8 +14,9 @@ from core.model import GoalKind, GoalProposal, GoalsState, LongTermGoal, Place, 
 from core.profile.forgetting import hide_forgotten
 from core.redaction import redact
 from core.services.ground import Ground
-from core.storage import file_changes, recaps, tombstones
+from core.services.turn_places import load_places
 from core.storage import goals as stored
+from core.storage import recaps, tombstones
 from core.storage.database import Connection
 from core.storage.goals import ProposalRow
 
@@ -37,7 +38,7 @@ class GoalsService:
         texts = {goal.id: goal.text for goal in held.goals}
         open_rows = [row for row in rows if hide_forgotten(row.text, forgotten) == row.text]
         turns = [turn for row in open_rows for turn in row.turns]
-        places = await self._ground.database.read(lambda c: file_changes.find_places(c, turns))
+        places = await self._ground.database.read(lambda c: load_places(c, turns))
         return GoalsState(
             goals=tuple(
                 LongTermGoal(id=goal.id, text=goal.text, by_user=goal.id not in held.ours) for goal in held.goals

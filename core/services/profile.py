@@ -4,12 +4,12 @@ A change by hand is kept in memory as it was before, until the program ends: wha
 disk for the sake of an undo.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.changes import Changes
 from core.errors import MessageError, NotFoundError
-from core.model import FacetOrigin, ForgetLine, ForgetPreview, Message, Profile, SessionId
+from core.model import FacetOrigin, ForgetLine, ForgetPreview, Message, Place, Profile, SessionId, TurnId
 from core.profile import commands, forgetting
 from core.profile.forgetting import ForgetPlan, Forgotten
 from core.profile.keeping import as_reading
@@ -20,6 +20,7 @@ from core.redaction import redact
 from core.services import forgetting as memories
 from core.services.forgetting import MemoryForgetter, Taken
 from core.services.ground import Ground
+from core.services.turn_places import load_places
 from core.storage import conversations, facets, turns
 from core.storage.database import Connection
 from core.storage.facets import FacetRow
@@ -43,6 +44,11 @@ class _Undo:
     memories: tuple[Taken, ...] = ()
 
 
+def _load(c: Connection) -> tuple[tuple[FacetRow, ...], Mapping[TurnId, Place]]:
+    rows = tuple(facets.load_all(c))
+    return rows, load_places(c, (each.turn for row in rows for each in row.evidence))
+
+
 class ProfileService:
     """Reads the profile and carries out what the user does to it."""
 
@@ -55,8 +61,8 @@ class ProfileService:
     async def load(self) -> Profile:
         """Return all facets, by class, with strength, evidence, history and contradictions."""
         now = self._ground.clock()
-        rows = await self._ground.database.read(facets.load_all)
-        found = await self._ground.think(lambda: view_profile(rows, now=now))
+        rows, places = await self._ground.database.read(_load)
+        found = await self._ground.think(lambda: view_profile(rows, places, now=now))
         if self._to_forget is not None and not any(f.id in self._to_forget.facet_ids for f in found):
             self._to_forget = None
         if self._to_forget is not None:  # the answer in the chat did not wait for a look at all lines

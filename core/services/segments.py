@@ -9,7 +9,7 @@ from core.changes import Changes
 from core.errors import NotFoundError
 from core.jobs.finalise import RECAP
 from core.jobs.naming import name_turns
-from core.model import BoundaryReason, Segment, SegmentId, SessionId, TurnId
+from core.model import BoundaryReason, Segment, SegmentId, SessionId, SplitTurn, TurnId
 from core.redaction import redact
 from core.services.ground import Ground
 from core.storage import memory_edits, recaps, segment_edits, segments
@@ -134,13 +134,20 @@ class SegmentsService:
         self._tell(edit.session_id)
         return ""
 
-    async def list_turns(self, segment_id: SegmentId) -> tuple[tuple[TurnId, str], ...]:
+    async def list_turns(self, segment_id: SegmentId) -> tuple[SplitTurn, ...]:
         """Return each turn of a segment with the first line of what the user said, to choose where to split."""
         row = await self._get(segment_id)
-        spoken = await self._ground.database.read(
-            lambda c: recaps.load_spoken(c, row.session_id, first=row.first_turn, last=row.last_turn)
+        spoken, numbers = await self._ground.database.read(
+            lambda c: (
+                recaps.load_spoken(c, row.session_id, first=row.first_turn, last=row.last_turn),
+                memory_edits.load_turn_numbers(c, row.session_id),
+            )
         )
-        return tuple((each.turn, " ".join(each.text.split())[:120]) for each in spoken if each.role == "user")
+        return tuple(
+            SplitTurn(turn=each.turn, number=numbers[each.turn], text=" ".join(each.text.split())[:120])
+            for each in spoken
+            if each.role == "user"
+        )
 
     # -- life cycle ----------------------------------------------------------------------------
 

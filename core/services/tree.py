@@ -3,15 +3,17 @@
 A branch is read when it is opened, so that a large store costs no more than a small one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 
 from core.errors import NotFoundError
-from core.model import RecapSource, Role, SessionId, TreeItem, TreeView
+from core.model import RecapSource, Role, SessionId, TreeItem, TreeView, TurnId
 from core.services.ground import Ground
+from core.services.turn_places import number_turns
 from core.storage import tree
 from core.storage.tree import StoredChunk, StoredNode
+from core.wording import count
 
 TITLE_CHARACTERS = 90
 NO_TITLE = "Untitled conversation"
@@ -39,17 +41,22 @@ class TreeService:
             if node is None:
                 raise NotFoundError("That summary is no longer there.")
             children = await self._ground.database.read(lambda c: tree.load_children(c, node))
-            return tuple(_show_node(each) if isinstance(each, StoredNode) else _show_chunk(each) for each in children)
+            nodes = tuple(_show_node(each) for each in children if isinstance(each, StoredNode))
+            return nodes or await self._show_leaves([each for each in children if isinstance(each, StoredChunk)])
         if kind == "conversation":
             chunks = await self._ground.database.read(lambda c: tree.load_chunks(c, session_id=SessionId(name)))
-            return tuple(map(_show_chunk, chunks))
+            return await self._show_leaves(chunks)
         if kind == "year":  # its months, in order
             outline = await self._ground.database.read(tree.load_outline)
             months = await self._ground.think(lambda: _group(TreeView.MONTH, outline))
             return tuple(month for month in reversed(months) if month.ref.startswith(f"month:{name}-"))
         start, end = _read_month(name)
         chunks = await self._ground.database.read(lambda c: tree.load_chunks(c, since=start, until=end))
-        return tuple(map(_show_chunk, chunks))
+        return await self._show_leaves(chunks)
+
+    async def _show_leaves(self, chunks: Sequence[StoredChunk]) -> tuple[TreeItem, ...]:
+        numbers = await self._ground.database.read(lambda c: number_turns(c, (each.session_id for each in chunks)))
+        return tuple(_show_chunk(each, numbers) for each in chunks)
 
     async def count_nodes(self) -> int:
         """Return how many summaries there are."""
@@ -93,7 +100,8 @@ def _head(ref: str, title: str, rows: list[_Outline]) -> TreeItem:
 def _show_node(node: StoredNode) -> TreeItem:
     return TreeItem(
         ref=f"node:{node.id}",
-        title=f"Summary of {node.items} " + ("parts" if node.level == 1 else "summaries"),
+        title="Summary of "
+        + (count(node.items, "part") if node.level == 1 else count(node.items, "summary", "summaries")),
         started_at=node.started_at,
         ended_at=node.ended_at,
         leaves=node.items,
@@ -103,9 +111,10 @@ def _show_node(node: StoredNode) -> TreeItem:
     )
 
 
-def _show_chunk(chunk: StoredChunk) -> TreeItem:
+def _show_chunk(chunk: StoredChunk, numbers: Mapping[TurnId, int]) -> TreeItem:
     opening = next((m.text for m in chunk.messages if m.role is Role.USER), chunk.messages[0].text)
     title = " ".join(opening.split())
+    turns = tuple(dict.fromkeys(m.turn for m in chunk.messages))
     return TreeItem(
         ref="",
         title=title if len(title) <= TITLE_CHARACTERS else title[: TITLE_CHARACTERS - 1].rstrip() + "…",
@@ -114,7 +123,8 @@ def _show_chunk(chunk: StoredChunk) -> TreeItem:
         tokens=chunk.tokens,
         text="\n\n".join(f"{'You' if m.role is Role.USER else 'Reply'}: {m.text}" for m in chunk.messages),
         session_id=chunk.session_id,
-        turns=tuple(dict.fromkeys(m.turn for m in chunk.messages)),
+        turns=turns,
+        numbers=tuple(numbers[turn] for turn in turns if turn in numbers),
     )
 
 

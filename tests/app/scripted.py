@@ -33,6 +33,7 @@ from core.model import (
     SegmentId,
     SentPrompt,
     SessionId,
+    SplitTurn,
     TreeItem,
     TreeView,
     TurnId,
@@ -238,14 +239,14 @@ class ScriptedSegments:
         self._engine = engine
         self.held: dict[SessionId, tuple[Segment, ...]] = {}
         self.asked: list[tuple[object, ...]] = []
-        self.turns: tuple[tuple[TurnId, str], ...] = ()
+        self.turns: tuple[SplitTurn, ...] = ()
         self.answer = ""  # what `recap_again` and `undo` have to say
 
     async def load(self, session_id: SessionId) -> tuple[Segment, ...]:
         self._engine.maybe_fail()
         return self.held.get(session_id, ())
 
-    async def list_turns(self, segment_id: SegmentId) -> tuple[tuple[TurnId, str], ...]:
+    async def list_turns(self, segment_id: SegmentId) -> tuple[SplitTurn, ...]:
         return self.turns
 
     async def recap_again(self, segment_id: SegmentId) -> str:

@@ -49,7 +49,7 @@ def test_each_line_names_its_origin_and_its_turns_as_counted_in_the_conversation
     rows = only(build_rows(memory(*lines)), RowKind.LINE)
     assert [row.suffix for row in rows] == ["you", "noticed", "model", "restored"]
     assert rows[0].turns == ((7, 1), (9, 2))
-    assert rows[0].spoken == "fact user. you, from turn 1, 2"
+    assert rows[0].spoken == "fact user. you, from turns 1–2"
 
 
 def test_commands_follow_the_state_of_a_line():

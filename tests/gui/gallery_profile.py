@@ -11,6 +11,7 @@ from core.model import (
     ForgetLine,
     ForgetPreview,
     FormerValue,
+    Place,
     Profile,
     ProfileFacet,
     SessionId,
@@ -26,7 +27,8 @@ STATES = ("light", "dark", "chinese", "zoom150", "open", "empty", "dark-open")
 
 def facet(now: float, number: int, facet_class: FacetClass, text: str, **given: object) -> ProfileFacet:
     """A facet said in turn `number`."""
-    source = FacetSource(turn=TurnId(number), session_id=SessionId("pg"), at=now - DAY)
+    place = Place(session_id=SessionId("pg"), title="PostgreSQL 16 cutover", number=number)
+    source = FacetSource(turn=TurnId(number), session_id=SessionId("pg"), at=now - DAY, place=place)
     fields: dict[str, Any] = {
         "id": f"fc-{number}", "facet_class": facet_class, "text": text, "origin": FacetOrigin.STATED, "score": 2.0,
         "state": FacetState.ACTIVE, "segments": 3, "since": now - 9 * DAY, "last_at": now - DAY, "sources": (source,),

@@ -119,7 +119,7 @@ async def test_evidence_leads_to_the_turn_and_is_counted_in_the_conversation(sta
         jumps = []
         window.memory.turn_requested.connect(jumps.append)
         labels = [z.label for z in window.memory.list.painter_.laid_at(rows(window)[4]).zones]
-        assert labels == ["turn 1, ", "2"]
+        assert labels == ["turns 1, ", "2"]
         click(window, "Port is 5432.", "turn:3")
         select(window, "Port is 5432.")
         key(window.memory.list, Qt.Key.Key_G)
@@ -410,7 +410,7 @@ async def test_a_narrow_pane_shows_the_newest_evidence_and_leaves_room_for_the_w
         assert targets() == ["turn:7", "turn:8", "turn:9"]
         window.splitter.setSizes([264, 876, 300])
         await until(lambda: targets() == ["turn:9"])
-        assert rows(window)[4].spoken.endswith("from turn 2, 8, 9")
+        assert rows(window)[4].spoken.endswith("from turns 2, 8–9")
 
 
 async def test_two_hundred_lines_keep_the_readers_place_when_one_comes(stage):

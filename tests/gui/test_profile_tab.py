@@ -22,6 +22,7 @@ async def test_facets_stand_under_their_class_with_strength_and_evidence(stage):
         assert len(rows) == 10
         assert "confirmed by you" in rows["fc-3"]._meta.text()
         assert 'href="pg/9"' in rows["fc-9"]._meta.text()
+        assert rows["fc-9"]._meta.accessibleName().endswith("said in turn 9 of “PostgreSQL 16 cutover”")
         assert "Before, until" in rows["fc-9"]._history.text()
         assert rows["fc-11"]._conflicts.isVisible()
         assert window.profile._request.isVisible()

@@ -16,6 +16,7 @@ from core.model import (
     SegmentId,
     SegmentRecap,
     SessionId,
+    SplitTurn,
     TreeItem,
     TreeView,
     TurnId,
@@ -81,7 +82,7 @@ async def test_a_placeholder_says_so_with_its_cause_and_can_be_tried_again(stage
 async def test_segments_are_merged_split_and_renamed_with_a_way_back(stage):
     begin(stage)
     asked = stage.engine.segments.asked
-    stage.engine.segments.turns = tuple((TurnId(n), f"word {n}") for n in (3, 4, 5, 6))
+    stage.engine.segments.turns = tuple(SplitTurn(turn=TurnId(n), number=n - 2, text=f"word {n}") for n in (3, 4, 5, 6))
     async with stage.playing() as window:
         trains, boilers = await open_tab(stage, window)
         assert not act(boilers, "Merge").isEnabled()  # nothing comes before it
@@ -93,7 +94,7 @@ async def test_segments_are_merged_split_and_renamed_with_a_way_back(stage):
         act(trains, "Split").trigger()
         await until(lambda: trains._menu.actions()[0].text() == "A new segment begins at")
         offered = trains._menu.actions()[1:]
-        assert [a.text() for a in offered] == ["Turn 4  word 4", "Turn 5  word 5", "Turn 6  word 6"]
+        assert [a.text() for a in offered] == ["Turn 2  word 4", "Turn 3  word 5", "Turn 4  word 6"]
         offered[1].trigger()
         await until(lambda: ("split", "two", 5) in asked)
         act(trains, "Rename").trigger()

@@ -175,7 +175,8 @@ class RowLayouts:
         px = self._look.px
         shown = row.turns[-(MAX_TURNS if width >= px(WIDE_ROW) else 1) :]
         more = len(row.turns) > len(shown)
-        labels = [f"{'turn ' if i == 0 else ''}{'…, ' if more and i == 0 else ''}{n}" for i, (_, n) in enumerate(shown)]
+        word = "turn " if len(row.turns) == 1 else "turns "
+        labels = [f"{word if i == 0 else ''}{'…, ' if more and i == 0 else ''}{n}" for i, (_, n) in enumerate(shown)]
         labels = [label + (", " if i < len(labels) - 1 else "") for i, label in enumerate(labels)]
         x = right - sum(metrics.horizontalAdvance(label) for label in labels)
         left, y = x, px(ROW_PAD + 2)

@@ -72,15 +72,15 @@ def test_run_does_what_is_due_and_status_tells_it(data):
 def test_flush_closes_segments_and_does_what_follows(data):
     done = call(data, "flush")
     assert done.exit_code == 0, done.stdout
-    assert done.stdout.startswith("One segment closed.")
+    assert done.stdout.startswith("1 segment closed.")
     kinds = {each["kind"] for each in json.loads(call(data, "status", "--json").stdout)["successes"]}
     assert kinds >= {"finalise", "recap", "extract", "tree", "commit"}
-    assert call(data, "flush").stdout.startswith("0 segments closed.")
+    assert call(data, "flush").stdout.startswith("There was nothing to close.")
 
 
 def test_flush_may_leave_what_does_not_rest_yet(data):
     write(data, lambda c: c.execute("UPDATE messages SET created_at = created_at + 1e10, ended_at = ended_at + 1e10"))
-    assert call(data, "flush", "--idle", "30").stdout.startswith("0 segments closed.")
+    assert call(data, "flush", "--idle", "30").stdout.startswith("There was nothing to close.")
 
 
 def test_what_was_given_up_is_listed_with_its_reason_and_tried_again_on_demand(data):

@@ -132,5 +132,5 @@ def test_recap_seal_and_tree_say_what_there_is(jobs, tmp_path):
     assert "November 2023 2 parts" in words(shown.stdout)
     assert "My name is Ada and I live in Turin." in words(shown.stdout)
     assert "Every closed segment has its recap." in words(jobs("recap", *folder).stdout)
-    assert "0 summaries sealed." in words(jobs("seal", *folder).stdout)
+    assert "No summary was due." in words(jobs("seal", *folder).stdout)
     assert jobs("tree", *folder, "--by", "century").returncode == 2

@@ -75,6 +75,17 @@ def test_a_new_value_takes_the_old_ones_place_and_keeps_it_as_history(tmp_path: 
     run(tmp_path, use)
 
 
+def test_what_was_said_is_found_by_its_place_in_its_conversation(tmp_path: Path) -> None:
+    async def use(engine: Engine) -> None:
+        await say(engine, tmp_path, [(9, "The cutover is in December."), (5, "I live in Oslo.")])
+        await say(engine, tmp_path, [(3, "I live in Oslo.")])
+        facet = await find(engine, "Oslo")
+        assert [source.turn for source in facet.sources] == [2, 3]
+        assert [source.place.number for source in facet.sources if source.place] == [2, 1]
+
+    run(tmp_path, use)
+
+
 def test_an_older_talk_read_later_becomes_history_not_the_present(tmp_path: Path) -> None:
     async def use(engine: Engine) -> None:
         await say(engine, tmp_path, [(2, "I live in Bergen.")])
