@@ -199,7 +199,7 @@ def read_fact(
     score = _score(clause, _extend(clause, clauses, place, rules), rules)
     if statement is not None:
         if statement.rule.endswith((".name", ".relation")):
-            text = _capital(_extend(clause, clauses, place, rules))
+            text = _finish(_extend(clause, clauses, place, rules), rules)
             return Line(section=Section.FACTS, text=text, score=3.0, place=place, language=clause.language)
         if statement.kind is StatementKind.COMMITMENT and not statement.rule.endswith(".date"):
             return None if score < _NEEDED_SCORE else _made(clause, clauses, place, rules, score)
@@ -283,7 +283,10 @@ def _finish(text: str, rules: Rules) -> str:
 
 def _points_outside(words: str, rules: Rules) -> bool:
     """Say whether a pronoun refers to something that the line does not hold."""
+    about_somebody = rules.pointing_own.match(words) is not None
     for match in rules.pointing.finditer(words):
+        if about_somebody and match[0] in rules.pointing_persons:
+            continue
         before = words[: match.start()]
         count = len(re.sub(r"\s+", "", before)) if rules.spaceless else len(before.split())
         if count < rules.pointing_after:

@@ -45,6 +45,8 @@ class Rules:
     never: re.Pattern[str]
     vague: frozenset[str]
     least_content: int
+    pointing_own: re.Pattern[str]  # a clause about somebody of the user's, whom `pointing_persons` mean
+    pointing_persons: frozenset[str]
     pointing_end: re.Pattern[str]
     pointing_end_ok: re.Pattern[str]
     extend: re.Pattern[str]
@@ -148,6 +150,8 @@ def load_line_rules(language: str) -> Rules | None:
         never=clarity.pattern("never"),
         vague=clarity.words("vague"),
         least_content=int(clarity.number("least_content", 2)),
+        pointing_own=_one(clarity, "pointing_own"),
+        pointing_persons=clarity.words("pointing_persons"),
         pointing_end=_one(clarity, "pointing_end"),
         pointing_end_ok=_one(clarity, "pointing_end_ok"),
         extend=lines.pattern("extend"),

@@ -270,6 +270,21 @@ def test_a_secret_that_is_not_kept_leaves_no_line_and_no_title_of_its_mark(said:
     assert not any("REDACTED" in title for title in lines(found, Section.TITLE))
 
 
+@pytest.mark.parametrize(
+    ("said", "facts"),
+    [
+        ("My son Leo has his exam on May 12.", ["My son Leo has his exam on May 12"]),
+        ("hey, call me Max pls", ["Call me Max"]),
+        ("叫我阿强就行", ["叫我阿强"]),
+        ("我住北京朝阳区，在一家律所上班", ["我住北京朝阳区", "我在一家律所上班"]),
+        ("我女朋友下周过生日，送什么好", ["我女朋友下周过生日（2026-05-04 那一周）"]),
+        ("我住院了", []),
+    ],
+)
+def test_careless_openings_are_read_without_what_is_no_part_of_the_fact(said: str, facts: list[str]) -> None:
+    assert lines(Memory("zh" if not said.isascii() else "en").hear(said), Section.FACTS) == facts
+
+
 def test_an_order_to_remember_takes_back_what_held() -> None:
     memory = Memory()
     memory.hear("I live in Rome.")
