@@ -55,7 +55,6 @@ from core.text.cleaning import clean_text
 __all__ = ["DataFolder", "Engine", "Settings", "find_data_folder", "load_settings", "run_model_host"]
 
 WATCH_EVERY_S = 1.0  # how soon the window shows what another process changed
-CLOSE_WITHIN_S = 5.0
 CLOSE_SEGMENTS_WITHIN_S = 1.0
 
 

@@ -45,10 +45,6 @@ class DownloadError(CoreError):
     """A model was not downloaded; the text says what came and is kept."""
 
 
-class ReplyStoppedError(CoreError):
-    """The user stopped a reply. What had arrived is kept."""
-
-
 class MessageError(CoreError):
     """A message cannot be sent as it is: empty, or not text."""
 

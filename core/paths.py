@@ -1,9 +1,7 @@
 """Where things are: the data folder, and the resources that ship with the program."""
 
 import os
-import re
 import sys
-import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,9 +82,3 @@ def find_data_folder(override: str | os.PathLike[str] | None = None) -> DataFold
         if (beside / PORTABLE_MARKER).exists():
             return DataFolder(beside / "data")
     return DataFolder(Path(platformdirs.user_data_dir(APP_NAME, appauthor=False, roaming=False)))
-
-
-def clean_name(text: str) -> str:
-    """Return `text` as one printable line, for file names and titles."""
-    line = "".join(c if unicodedata.category(c)[0] != "C" else " " for c in text)
-    return re.sub(r"\s+", " ", line).strip()

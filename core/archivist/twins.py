@@ -95,22 +95,6 @@ def render_twin(twin: Twin) -> str:
     return f"---\n{front}---\n\n{twin.text}\n"
 
 
-def publish_twin(folder: Path, text: str, first_number: int) -> int:
-    """Write a twin under the first free number from `first_number` on and return that number.
-
-    When this returns the file is on disk whole; a crash leaves no part of it under its final name.
-    Raises `OSError` when the folder cannot be written.
-    """
-    data = text.encode("utf-8", "replace")
-    temporary = write_temporary(str(folder), data)
-    try:
-        number = _give_name(str(folder), temporary, data, first_number)
-    finally:
-        remove(temporary)
-    _sync_folder(str(folder))
-    return number
-
-
 # Below, paths are strings: a replay publishes thousands of twins, and `Path` costs more than the calls themselves.
 
 

@@ -343,14 +343,6 @@ class Download:
         )
 
 
-def find_part_bytes(target: Path) -> int:
-    """Return how much of a file an earlier try left."""
-    try:
-        return target.with_name(target.name + PART).stat().st_size
-    except OSError:
-        return 0
-
-
 def discard(target: Path) -> None:
     """Throw away what earlier tries left of a file."""
     for suffix in (PART, NOTES):

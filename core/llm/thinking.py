@@ -24,11 +24,6 @@ class ThinkFilter:
         self._held = ""  # what may be the beginning of a tag
         self._trims = inside  # blanks between a thought and the answer are no part of the answer
 
-    @property
-    def is_thinking(self) -> bool:
-        """Whether the stream is within a thought."""
-        return self._depth > 0
-
     def feed(self, text: str) -> tuple[str, str]:
         """Return (answer, thought) as far as they are certain."""
         text = self._held + text

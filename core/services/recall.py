@@ -41,7 +41,6 @@ class RecallService:
     def __init__(self, ground: Ground, *, preferences: Preferences) -> None:
         self._ground = ground
         self._preferences = preferences
-        self._asked_for: set[SessionId] = set()
 
     # -- search --------------------------------------------------------------------------------
 
@@ -88,16 +87,12 @@ class RecallService:
         """Take what preferences fit a message from here."""
         self._preferences = preferences
 
-    def ask_for(self, session_id: SessionId) -> None:
-        """Put what fits from earlier conversations before the conversation's next message too."""
-        self._asked_for.add(session_id)
-
     async def load(self, turn: TurnId) -> Recall | None:
         """Return what was recalled for a turn, with what was left out; None where nothing was looked for."""
         return await self._ground.database.read(lambda c: recalls.get(c, turn))
 
     async def prepare(self, session_id: SessionId) -> None:
-        """Recall for the newest message of a conversation if it is the first or it was asked for.
+        """Recall for the newest message of a conversation if it is the first.
 
         Failures are logged: an answer never fails for want of a memory.
         """
@@ -113,8 +108,7 @@ class RecallService:
         turn, text, is_first, language = await self._ground.database.read(lambda c: _load_newest(c, session_id))
         if turn is None:
             return
-        wanted = learning.stm_recall_enabled and (is_first or session_id in self._asked_for)
-        self._asked_for.discard(session_id)
+        wanted = learning.stm_recall_enabled and is_first
         text = redact(text)
         preferences = await self._preferences(session_id, text) if learning.explicit_preferences_enabled else ()
         if not wanted and not preferences:

@@ -6,7 +6,7 @@ Latin script the small words do. No model, no locale.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from core.text.fences import drop_fences
@@ -15,7 +15,6 @@ from core.text.wordlists import fold, languages, words_of
 _CJK_WEIGHT = 3  # one character says as much as a short word
 _MIN_CJK = 2
 _MIN_LATIN_WORDS = 3
-_RECENT_TURNS = 10
 
 _LOG_LINE = re.compile(
     r"""^\s*(?:
@@ -49,17 +48,6 @@ _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f\u1e00-\u1eff]")
 def detect_language(user_text: str, fallback: str = "en") -> str:
     """Return the BCP 47 tag of the language of a user's words, `fallback` where they do not tell."""
     return guess_language(user_text) or fallback
-
-
-def follow_language(user_texts: Sequence[str], fallback: str = "en") -> str:
-    """Return a session's language: that of its last ten turns, changed when two in a row agree."""
-    current = previous = ""
-    for text in user_texts[-_RECENT_TURNS:]:
-        if guess := guess_language(text):
-            if not current or guess == previous:
-                current = guess
-            previous = guess
-    return current or fallback
 
 
 @lru_cache(maxsize=64)  # several rooms ask about the message at hand

@@ -57,14 +57,6 @@ class Scorer:
     among_vector: Mapping[str, Weights]
 
 
-def rate_messages(messages: Sequence[Said], *, model: str | None = None) -> tuple[float, ...]:
-    """Score messages that follow each other, the oldest first; `model` is the signature of their vectors' model."""
-    texts = [None, *(message.text for message in messages), None]
-    return tuple(
-        rate(message, before=texts[at], after=texts[at + 2], model=model) for at, message in enumerate(messages)
-    )
-
-
 def rate(message: Said, *, before: str | None, after: str | None, model: str | None = None) -> float:
     """Score a message between those beside it; None where there is none."""
     shown = read_text(message.text)

@@ -4,11 +4,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.errors import DataFolderError
-from core.paths import PORTABLE_MARKER, DataFolder, clean_name, find_data_folder, find_resources
+from core.paths import PORTABLE_MARKER, DataFolder, find_data_folder, find_resources
 
 
 def test_the_folder_that_was_asked_for_is_taken(tmp_path, monkeypatch):
@@ -57,11 +55,3 @@ def test_the_shipped_data_is_found(root, monkeypatch, tmp_path):
     assert find_resources() == root / "resources"
     monkeypatch.setattr(sys, "_MEIPASS", str(tmp_path), raising=False)
     assert find_resources() == tmp_path / "resources"
-
-
-@given(st.text())
-def test_a_clean_name_is_one_printable_line(text):
-    name = clean_name(text)
-    assert name == clean_name(name)
-    assert len(name.splitlines()) <= 1
-    assert "\0" not in name

@@ -133,16 +133,13 @@ def test_nothing_near_enough_is_no_block(tmp_path, question, days):
     asyncio.run(run())
 
 
-def test_later_messages_recall_only_when_asked_for(tmp_path):
+def test_later_messages_recall_nothing(tmp_path):
     async def run():
         clock = Clock()
         async with opened(tmp_path, clock=clock) as engine:
             chat, _ = await tell_and_ask(engine, clock, "Good morning")
             user, _ = await say(engine, chat.id, "What is the violin teacher called?")
             assert await engine.recall.load(user.turn) is None
-            engine.recall.ask_for(chat.id)
-            user, _ = await say(engine, chat.id, "And the violin teacher, what is her name?")
-            assert "Kowalczyk" in (await engine.recall.load(user.turn)).block
 
     asyncio.run(run())
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.archivist import twins
-from core.archivist.twins import Twin, TwinWriter, folder_name, next_name, publish_twin, render_twin, sweep_temporaries
+from core.archivist.twins import Twin, TwinWriter, folder_name, next_name, render_twin, sweep_temporaries
 from core.model import Role, SessionId, TurnId
 
 session_ids = st.one_of(
@@ -71,20 +71,27 @@ def test_the_body_is_the_text_as_it_is(text):
     }
 
 
+def episodes(workspace):
+    return workspace / "memory_tree" / "content" / "episodic" / "s1"
+
+
 def test_a_taken_name_is_passed_and_never_replaced(tmp_path):
-    (tmp_path / "000003.md").write_text("theirs", encoding="utf-8")
-    (tmp_path / "000004.md").symlink_to(tmp_path / "elsewhere")
-    assert publish_twin(tmp_path, "mine", 3) == 5
-    assert (tmp_path / "000003.md").read_text() == "theirs"
+    writer, folder = TwinWriter(tmp_path, str), episodes(tmp_path)
+    writer.write(twin("first"))
+    (folder / "000001.md").write_text("theirs", encoding="utf-8")
+    (folder / "000002.md").symlink_to(tmp_path / "elsewhere")
+    (path,) = writer.write(twin("mine"))
+    assert path.name == "000003.md"
+    assert (folder / "000001.md").read_text() == "theirs"
     assert not (tmp_path / "elsewhere").exists()
-    assert (tmp_path / "000005.md").read_text() == "mine"
-    assert sorted(os.listdir(tmp_path)) == ["000003.md", "000004.md", "000005.md"]
+    assert (folder / "000003.md").read_text().endswith("mine\n")
+    assert sorted(os.listdir(folder)) == [f"{i:06d}.md" for i in range(4)]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX things")
 def test_twins_are_private(tmp_path):
-    publish_twin(tmp_path, "x", 0)
-    assert stat.S_IMODE((tmp_path / "000000.md").stat().st_mode) == 0o600
+    (path,) = TwinWriter(tmp_path, str).write(twin("x"))
+    assert stat.S_IMODE((tmp_path / path).stat().st_mode) == 0o600
 
 
 def test_without_hard_links_the_name_is_claimed_exclusively(tmp_path, monkeypatch):
@@ -92,10 +99,13 @@ def test_without_hard_links_the_name_is_claimed_exclusively(tmp_path, monkeypatc
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(os, "link", refuse)
-    (tmp_path / "000000.md").write_text("theirs", encoding="utf-8")
-    assert publish_twin(tmp_path, "mine", 0) == 1
-    assert (tmp_path / "000000.md").read_text() == "theirs"
-    assert (tmp_path / "000001.md").read_text() == "mine"
+    writer, folder = TwinWriter(tmp_path, str), episodes(tmp_path)
+    writer.write(twin("first"))
+    (folder / "000001.md").write_text("theirs", encoding="utf-8")
+    (path,) = writer.write(twin("mine"))
+    assert path.name == "000002.md"
+    assert (folder / "000001.md").read_text() == "theirs"
+    assert (folder / "000002.md").read_text().endswith("mine\n")
 
 
 def test_many_threads_number_their_twins_without_a_gap(tmp_path):
@@ -106,7 +116,7 @@ def test_many_threads_number_their_twins_without_a_gap(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    folder = tmp_path / "memory_tree" / "content" / "episodic" / "s1"
+    folder = episodes(tmp_path)
     assert sorted(os.listdir(folder)) == [f"{i:06d}.md" for i in range(24)]
     bodies = {(folder / path.name).read_text().split("---\n\n")[1] for path in paths}
     assert bodies == {f"text {i}\n" for i in range(24)}

