@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from core.llm.frames import Frame, FrameError, read_frame, write_frame
+from core.llm.pieces import Pieces
 from core.llm.port import (
     ChatMessage,
     ChoiceRequest,
@@ -48,35 +49,9 @@ log = logging.getLogger(__name__)
 NOW = -1  # a priority above all requests: what takes no time
 RESTORE_AFTER_S = 0.05  # of quiet: the chat's prefix goes back into the context
 SAVE_AFTER_S = 10.0  # of quiet: prefixes go to the disk
-PIECES_EVERY_S = 0.05  # each frame wakes the program, which costs the computation a moment; eyes see no difference
 STOP_S = 1.2  # for the last saving, after stdin's end
 KEPT_BYTES = 256 << 20  # beside the context
 _SAMPLING = frozenset(field.name for field in fields(GenerationRequest)) - {"messages", "priority"}
-
-
-class _Pieces:
-    """Words on their way: the first ones go at once, later ones in bundles."""
-
-    def __init__(self, link: "Link", number: int) -> None:
-        self._link, self._number = link, number
-        self._waiting = ""
-        self._thought = False
-        self._sent_s = 0.0
-
-    def add(self, text: str, *, thought: bool) -> None:
-        """Send some words now or with the next ones."""
-        if thought is not self._thought:
-            self.flush()
-            self._thought = thought
-        self._waiting += text
-        if time.monotonic() - self._sent_s >= PIECES_EVERY_S:
-            self.flush()
-
-    def flush(self) -> None:
-        """Send what waits."""
-        if self._waiting:
-            self._link.send(op="piece", id=self._number, text=self._waiting, thought=self._thought)
-            self._waiting, self._sent_s = "", time.monotonic()
 
 
 class Worker:
@@ -115,7 +90,7 @@ class Worker:
 
     def _advance(self, task: "Task") -> None:
         """Run a task until it ends, or until another one is more urgent."""
-        pieces = _Pieces(self._link, task.number)
+        pieces = Pieces(self._link.send, task.number, show_thinking=bool(task.frame.get("show_thinking")))
         try:
             if task.steps is None:
                 self._begin(task)
@@ -128,10 +103,8 @@ class Worker:
                     pieces.flush()
                     self._finish(task, stop.value)
                     return
-                if piece is not None and (not piece.thought or task.frame.get("show_thinking")):
+                if piece is not None:
                     pieces.add(piece.text, thought=piece.thought)
-                elif piece is not None:
-                    self._link.send(op="thinking", id=task.number)
                 if self._schedule.yields(task):
                     pieces.flush()
                     return

@@ -1,6 +1,6 @@
 """Search over everything said, and what earlier conversations bring to a new one.
 
-A block is made before the first message of a conversation, or when it was asked for; kept with its turn, so that
+A block is made before the first message of a conversation and kept with its turn, so that
 the same text stands at the same place of the prompt until memory is next committed. It never becomes part of the
 transcript, and so of neither index nor memory.
 """
