@@ -6,16 +6,12 @@ A crash anywhere leaves the old or the new text, whole; the note tells the next 
 Blocking: call it from a worker thread, never from the Qt thread.
 """
 
-import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.errors import MemoryFileBusyError, MemoryFileError, NotFoundError
-from core.locks import OwnedLock, read_owner
 from core.memory_files import documents
 from core.memory_files.documents import BUDGET_CHARACTERS, Edit, Outcome, Redact
 from core.memory_files.folder import Folder
@@ -35,19 +31,16 @@ from core.memory_files.publish import (
     read_base,
     settle,
 )
-from core.memory_files.wording import describe_conflicts, describe_links, describe_moved, make_busy, make_no_folder
+from core.memory_files.wording import describe_conflicts, describe_links, describe_moved, make_no_folder
+from core.memory_files.workspace_lock import hold_workspace
 from core.model import FileChange, TurnId
 
 FILES = ("MEMORY.md", "SKILL.md", "MEMORY_GOALS.md")
-LOCK_NAME = ".memory-write.lock"
 LOCK_WAIT_S = 10.0
 MERGED_CAUSE = "Your editor and Keepsake wrote at the same time; both are kept"
 FEW_CHANGES = 20
 EMPTY_LOOKS, EMPTY_LOOK_S = 10, 0.02
 ATTEMPTS = 4  # the first and three more, when another program writes at the same moment
-
-_locks: dict[Path, threading.Lock] = {}
-_locks_guard = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +185,11 @@ class MemoryFileWriter:
         self, file: str, cause: Cause, apply: Callable[[str], Edit], *, undoes: int | None = None
     ) -> WriteResult:
         _need_allowed(file)
-        with self._locked(), self._open() as folder, folder.subfolder(HISTORY) as history:
+        with (
+            hold_workspace(self._workspace, self._lock_wait_s),
+            self._open() as folder,
+            folder.subfolder(HISTORY) as history,
+        ):
             interrupted = settle(folder, history, file)
             if interrupted is not None:
                 self._record_interrupted(interrupted)
@@ -349,40 +346,6 @@ class MemoryFileWriter:
             return Folder.open(self._workspace.resolve())
         except OSError as error:
             raise make_no_folder(self._workspace, error.strerror or str(error)) from error
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the process's lock, then the workspace's file lock, within one time limit."""
-        workspace = self._workspace.resolve()
-        if not workspace.is_dir():  # taking the lock would make it
-            raise make_no_folder(self._workspace, "there is no such folder")
-        with _locks_guard:
-            ours = _locks.setdefault(workspace, threading.Lock())
-        deadline = time.monotonic() + self._lock_wait_s
-        if not ours.acquire(timeout=self._lock_wait_s):
-            raise make_busy(os.getpid())
-        try:
-            lock = OwnedLock(workspace / LOCK_NAME)
-            try:
-                held = lock.acquire(max(0.0, deadline - time.monotonic()))
-            except OSError as error:
-                raise MemoryFileError(
-                    f"The memory files cannot be locked for writing ({error.strerror or error}). Nothing was written. "
-                    f"Check {workspace / LOCK_NAME}: it must be an ordinary file that you may write to."
-                ) from error
-            if not held:
-                raise make_busy(read_owner(lock.path))
-            try:
-                yield
-            finally:
-                lock.release()
-        except OSError as error:
-            raise MemoryFileError(
-                f"The memory file could not be written ({error.strerror or error}). The text on disk is whole and "
-                "as it was. Free some space or check your rights, then try again."
-            ) from error
-        finally:
-            ours.release()
 
 
 def _need_allowed(file: str) -> None:
