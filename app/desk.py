@@ -115,7 +115,7 @@ class Desk(QObject):
         self.activity = ActivityPresenter(engine.activity, window.activity, report=report, clock=time.time)
         self.status = StatusPresenter(engine, StatusPane(window))
         self.asking_pane = AskingPane(window, window.chat, window.look)
-        self.asking = AskingPresenter(engine, self.asking_pane, report=report)
+        self.asking = AskingPresenter(engine.asking, self.asking_pane, report=report)
         self.pages = Pages(engine, window)
         self._toast_undo: Callable[[], None] = self.list.undo_delete  # what the toast on screen takes back
         self._unsubscribe = engine.subscribe(self._on_changes)

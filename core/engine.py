@@ -29,6 +29,7 @@ from core.owners import APP, JOB, Owner
 from core.paths import DataFolder, find_data_folder, find_resources
 from core.redaction import redact
 from core.services.activity import ActivityService
+from core.services.asking import AskingService
 from core.services.commits import CommitsService
 from core.services.exams import ExamsService
 from core.services.files import FilesService
@@ -118,6 +119,7 @@ class Engine:
     def _make_services(self, ground: Ground, choice: ModelChoice) -> None:
         """Make the areas of use cases, each an attribute."""
         self.activity = ActivityService(ground)
+        self.asking = AskingService(ground)
         self.servers = ServersService(ground, switch=self._switch_server)
         self.commits = CommitsService(ground)
         self.exams = ExamsService(
@@ -348,7 +350,7 @@ class Engine:
 
     async def _ask(self, session_id: SessionId) -> Answer:
         await self.recall.prepare(session_id)
-        sampling = await self.models.load_sampling(session_id)
+        sampling = (await self.asking.load(session_id)).sampling
         answer = await self._model.ask(session_id, self.prompts.gather, sampling)
         if answer.prompt is not None:
             await self.prompts.keep(session_id, answer.prompt, answer.model)

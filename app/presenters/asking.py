@@ -24,20 +24,13 @@ class AskingView(Protocol):
     def close_asking(self) -> None: ...
 
 
-class AskingModels(Protocol):
-    """The part of `engine.models` that the sheet needs."""
+class AskingEngine(Protocol):
+    """The slice of the engine, `engine.asking`, that the sheet needs."""
 
     def list_presets(self) -> tuple[Preset, ...]: ...
-    async def load_settings(self, session_id: SessionId) -> ConversationSettings: ...
-    async def save_settings(self, session_id: SessionId, settings: ConversationSettings | None) -> bool: ...
+    async def load(self, session_id: SessionId) -> ConversationSettings: ...
+    async def save(self, session_id: SessionId, settings: ConversationSettings | None) -> bool: ...
     async def apply_preset(self, session_id: SessionId, preset_id: str) -> ConversationSettings: ...
-
-
-class AskingEngine(Protocol):
-    """The slice of the engine that the sheet needs."""
-
-    @property
-    def models(self) -> AskingModels: ...
 
 
 class AskingPresenter:
@@ -95,21 +88,21 @@ class AskingPresenter:
             self._tasks.start(self._apply(self._session, preset_id))
 
     async def _save(self, session_id: SessionId, settings: ConversationSettings | None) -> None:
-        reads_again = await self._engine.models.save_settings(session_id, settings)
+        reads_again = await self._engine.save(session_id, settings)
         self._view.close_asking()
         self._report(SAVED_READS_AGAIN if reads_again else SAVED)
         await self._reload()
 
     async def _apply(self, session_id: SessionId, preset_id: str) -> None:
-        await self._engine.models.apply_preset(session_id, preset_id)
+        await self._engine.apply_preset(session_id, preset_id)
         await self._reload()
 
     async def _reload(self) -> None:
         session_id = self._session
         if session_id is None:
             return
-        self._presets = self._presets or self._engine.models.list_presets()
-        settings = await self._engine.models.load_settings(session_id)
+        self._presets = self._presets or self._engine.list_presets()
+        settings = await self._engine.load(session_id)
         if session_id == self._session:  # else another one was opened meanwhile, and is loaded next
             self._view.show_asking(settings, self._presets)
             named = next((p for p in self._presets if p.id == settings.preset), None)

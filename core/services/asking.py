@@ -1,4 +1,4 @@
-"""How a conversation asks the model: sampling, what the user tells it, presets. Part of `core.services.models`."""
+"""How a conversation asks the model: sampling, what the user tells it, presets."""
 
 from core.changes import Changes
 from core.errors import NotFoundError
@@ -13,7 +13,7 @@ from core.text.cleaning import clean_text
 MAX_PROMPT_CHARS = 20_000
 
 
-class Asking:
+class AskingService:
     """Reads and changes the settings of single conversations; they hold from the next message on."""
 
     def __init__(self, ground: Ground) -> None:

@@ -21,9 +21,8 @@ from core.catalogue.places import Surroundings, find_places
 from core.changes import Changes
 from core.errors import DownloadError, ModelError, ModelFileError, NotFoundError
 from core.llm.host import ModelHost
-from core.model import ExamResult, ModelStatus, SessionId
+from core.model import ExamResult, ModelStatus
 from core.model_files import (
-    ConversationSettings,
     DownloadProgress,
     Fit,
     FoundFile,
@@ -33,11 +32,8 @@ from core.model_files import (
     ModelOffer,
     ModelOrigin,
     ModelRole,
-    Preset,
-    Sampling,
 )
 from core.services import model_cards
-from core.services.asking import Asking
 from core.services.downloads import Downloads, choose_proxy, read_system_proxies
 from core.services.embedding_role import EmbeddingRole
 from core.services.exams import ExamsService
@@ -81,7 +77,6 @@ class ModelsService:
         self._downloads = Downloads(ground.folder.models, find_proxy=self._find_proxy)
         self._speeds: dict[str, float] = {}  # not written yet
         self._changing = asyncio.Lock()
-        self._asking = Asking(ground)
 
     async def start(self) -> None:
         """Use the embedding model that was chosen; loads nothing yet."""
@@ -337,32 +332,6 @@ class ModelsService:
             return await self._exams.examine(host, model.path, progress)
         finally:
             await host.aclose()
-
-    # -- how a conversation asks
-
-    def list_presets(self) -> tuple[Preset, ...]:
-        """Return the presets that ship with the program."""
-        return self._asking.list_presets()
-
-    async def load_settings(self, session_id: SessionId) -> ConversationSettings:
-        """Return how a conversation asks; the defaults where it changes nothing."""
-        return await self._asking.load(session_id)
-
-    async def load_sampling(self, session_id: SessionId) -> Sampling:
-        """Return what the next answer of a conversation is drawn by."""
-        return (await self._asking.load(session_id)).sampling
-
-    async def save_settings(self, session_id: SessionId, settings: ConversationSettings | None) -> bool:
-        """Change how a conversation asks, from its next message on; None goes back to the defaults.
-
-        Returns whether the system prompt changed, so that the model must read the conversation again. Raises
-        `SettingsError` naming a value that is out of its limits.
-        """
-        return await self._asking.save(session_id, settings)
-
-    async def apply_preset(self, session_id: SessionId, preset_id: str) -> ConversationSettings:
-        """Take a preset's values for a conversation; return them as `load_settings` would."""
-        return await self._asking.apply_preset(session_id, preset_id)
 
     # -- inside
 

@@ -41,7 +41,7 @@ from core.model import (
 )
 from tests.app.scripted_activity import ScriptedActivity, ScriptedSettings
 from tests.app.scripted_commits import ScriptedCommits
-from tests.app.scripted_models import ScriptedExams, ScriptedModels, ScriptedServers
+from tests.app.scripted_models import ScriptedAsking, ScriptedExams, ScriptedModels, ScriptedServers
 
 
 def empty_memory(session_id: SessionId) -> WorkingMemory:
@@ -331,6 +331,7 @@ class ScriptedEngine:
         self.prompts = ScriptedPrompts(self)
         self.memory = ScriptedMemory(self)
         self.commits = ScriptedCommits(self.maybe_fail)
+        self.asking = ScriptedAsking(self.maybe_fail, self.publish)
         self.models = ScriptedModels(self.maybe_fail, self.publish)
         self.servers = ScriptedServers(self.maybe_fail)
         self.exams = ScriptedExams(self.servers)

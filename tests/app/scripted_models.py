@@ -79,7 +79,6 @@ class ScriptedModels:
         self.gate = asyncio.Event()
         self.running: Callable[[DownloadProgress], None] | None = None
         self.exam: ExamResult | None = None
-        self.settings: dict[SessionId, ConversationSettings] = {}
 
     async def list_models(self) -> tuple[ModelCard, ...]:
         self._maybe_fail()
@@ -174,15 +173,33 @@ class ScriptedModels:
         self.cards = [replace(c, exam=self.exam) if c.id == model_id else c for c in self.cards]
         return self.exam
 
+    def _card(self, path: Path) -> ModelCard:
+        return replace(
+            BUILT_IN, id=str(path), name=path.stem, path=path, origin=ModelOrigin.ELSEWHERE, roles=(), exam=None
+        )
+
+    def _note(self, *asked: object) -> None:
+        self._maybe_fail()
+        self.asked.append(asked)
+
+
+class ScriptedAsking:
+    """`engine.asking`: remembers what is stored."""
+
+    def __init__(self, maybe_fail: Callable[[], None], publish: Callable[[Changes], None]) -> None:
+        self._maybe_fail, self._publish = maybe_fail, publish
+        self.asked: list[tuple[object, ...]] = []
+        self.settings: dict[SessionId, ConversationSettings] = {}
+
     def list_presets(self) -> tuple[Preset, ...]:
         return PRESETS
 
-    async def load_settings(self, session_id: SessionId) -> ConversationSettings:
+    async def load(self, session_id: SessionId) -> ConversationSettings:
         return self.settings.get(session_id, ConversationSettings(sampling=Sampling()))
 
-    async def save_settings(self, session_id: SessionId, settings: ConversationSettings | None) -> bool:
-        self._note("save_settings", session_id, settings)
-        before = await self.load_settings(session_id)
+    async def save(self, session_id: SessionId, settings: ConversationSettings | None) -> bool:
+        self._note("save", session_id, settings)
+        before = await self.load(session_id)
         self.settings[session_id] = settings or ConversationSettings(sampling=Sampling())
         self._publish(Changes(prompts=frozenset({session_id})))
         return before.system_prompt != self.settings[session_id].system_prompt
@@ -195,11 +212,6 @@ class ScriptedModels:
         )
         self._publish(Changes(prompts=frozenset({session_id})))
         return self.settings[session_id]
-
-    def _card(self, path: Path) -> ModelCard:
-        return replace(
-            BUILT_IN, id=str(path), name=path.stem, path=path, origin=ModelOrigin.ELSEWHERE, roles=(), exam=None
-        )
 
     def _note(self, *asked: object) -> None:
         self._maybe_fail()

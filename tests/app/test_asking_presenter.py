@@ -42,8 +42,8 @@ class Sheet:
 
     def __init__(self) -> None:
         self.engine, self.view, self.said = ScriptedEngine(), View(), list[str]()
-        self.models = self.engine.models
-        self.presenter = AskingPresenter(self.engine, self.view, report=self.said.append)
+        self.asking = self.engine.asking
+        self.presenter = AskingPresenter(self.asking, self.view, report=self.said.append)
         self.conversation = self.engine.add("Boats")
 
     async def open(self, conversation: Conversation | None = None) -> None:
@@ -63,7 +63,7 @@ def test_the_settings_of_the_open_conversation_are_shown() -> None:
     async def check() -> None:
         sheet = Sheet()
         other = sheet.engine.add("Trains")
-        sheet.models.settings[other.id] = WARM
+        sheet.asking.settings[other.id] = WARM
         await sheet.open()
         assert sheet.view.settings == ConversationSettings(sampling=Sampling())
         assert [preset.id for preset in sheet.view.presets] == ["balanced", "exact"]
@@ -83,7 +83,7 @@ def test_saving_says_when_it_holds_and_closes_the_sheet() -> None:
         await sheet.settle()
         assert sheet.said == [SAVED]
         assert sheet.view.closed == closed + 1
-        assert sheet.models.settings[sheet.conversation.id] == WARM
+        assert sheet.asking.settings[sheet.conversation.id] == WARM
         await sheet.presenter.aclose()
 
     run(check())
@@ -111,7 +111,7 @@ def test_a_preset_gives_the_header_its_name_until_a_value_is_changed() -> None:
         assert sheet.view.settings is not None
         sheet.presenter.save(replace(sheet.view.settings, sampling=Sampling(temperature=0.9)))
         await sheet.settle()
-        assert sheet.models.settings[sheet.conversation.id].preset == ""
+        assert sheet.asking.settings[sheet.conversation.id].preset == ""
         assert sheet.view.name == ""
         await sheet.presenter.aclose()
 
@@ -121,11 +121,11 @@ def test_a_preset_gives_the_header_its_name_until_a_value_is_changed() -> None:
 def test_reset_goes_back_to_the_defaults() -> None:
     async def check() -> None:
         sheet = Sheet()
-        sheet.models.settings[sheet.conversation.id] = WARM
+        sheet.asking.settings[sheet.conversation.id] = WARM
         await sheet.open()
         sheet.presenter.reset()
         await sheet.settle()
-        assert sheet.models.asked == [("save_settings", sheet.conversation.id, None)]
+        assert sheet.asking.asked == [("save", sheet.conversation.id, None)]
         assert sheet.view.settings == ConversationSettings(sampling=Sampling())
         await sheet.presenter.aclose()
 
@@ -151,7 +151,7 @@ def test_what_another_part_of_the_window_changed_is_shown() -> None:
     async def check() -> None:
         sheet = Sheet()
         await sheet.open()
-        sheet.models.settings[sheet.conversation.id] = WARM
+        sheet.asking.settings[sheet.conversation.id] = WARM
         sheet.presenter.on_changes(Changes(prompts=frozenset({sheet.conversation.id})))
         await sheet.settle()
         assert sheet.view.settings == WARM
@@ -168,7 +168,7 @@ def test_without_a_conversation_nothing_is_stored() -> None:
         sheet.presenter.reset()
         sheet.presenter.choose_preset("exact")
         await sheet.settle()
-        assert sheet.models.asked == []
+        assert sheet.asking.asked == []
         await sheet.presenter.aclose()
 
     run(check())

@@ -28,7 +28,7 @@ async def test_a_value_is_changed_and_saved_with_keys(stage: Stage) -> None:
         assert sheet.save.isEnabled()
         QTest.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         await stage.settle()
-        assert stage.engine.models.settings[conversation.id].sampling.temperature == 1.2
+        assert stage.engine.asking.settings[conversation.id].sampling.temperature == 1.2
         assert not sheet.isVisible()
 
 
@@ -55,7 +55,7 @@ async def test_what_is_typed_stays_while_a_reply_is_written_and_goes_with_cancel
         stage.window.chat.answers_chip.click()
         assert sheet.isVisible()
         assert sheet.instructions.toPlainText() == ""
-        assert stage.engine.models.asked == []
+        assert stage.engine.asking.asked == []
 
 
 async def test_a_preset_fills_the_fields_and_names_the_chip(stage: Stage) -> None:

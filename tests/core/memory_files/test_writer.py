@@ -12,7 +12,8 @@ from core.locks import OwnedLock
 from core.memory_files import folder as folder_module
 from core.memory_files.documents import Outcome
 from core.memory_files.history import OUTSIDE_ACTOR
-from core.memory_files.writer import LOCK_NAME, Cause, MemoryFileWriter
+from core.memory_files.workspace_lock import LOCK_NAME
+from core.memory_files.writer import Cause, MemoryFileWriter
 from core.model import TurnId
 from tests.core.memory_files.store import Memory
 

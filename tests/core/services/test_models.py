@@ -386,18 +386,18 @@ def test_closing_the_program_ends_a_download_and_what_came_can_be_discarded(use,
 def test_a_conversation_asks_as_it_was_told_and_others_as_before(use):
     async def work(engine):
         one = (await engine.create_conversation()).id
-        default = await engine.models.load_settings(one)
+        default = await engine.asking.load(one)
         assert default.sampling == Sampling(temperature=0.4, max_tokens=512)
         warm = ConversationSettings(sampling=replace(default.sampling, temperature=1.2))
-        assert not await engine.models.save_settings(one, warm)
-        assert await engine.models.load_settings(one) == warm
-        assert await engine.models.save_settings(one, replace(warm, system_prompt="Rhyme."))
+        assert not await engine.asking.save(one, warm)
+        assert await engine.asking.load(one) == warm
+        assert await engine.asking.save(one, replace(warm, system_prompt="Rhyme."))
         assert await engine.prompts.load_instructions(one) == "Rhyme."
-        assert await engine.models.load_settings("other") == default
+        assert await engine.asking.load("other") == default
         with pytest.raises(SettingsError, match="Temperature must be from 0 to 2"):
-            await engine.models.save_settings(one, ConversationSettings(sampling=Sampling(temperature=3)))
-        assert await engine.models.save_settings(one, None)
-        assert await engine.models.load_settings(one) == default
+            await engine.asking.save(one, ConversationSettings(sampling=Sampling(temperature=3)))
+        assert await engine.asking.save(one, None)
+        assert await engine.asking.load(one) == default
 
     use(work)
 
@@ -405,11 +405,11 @@ def test_a_conversation_asks_as_it_was_told_and_others_as_before(use):
 def test_every_preset_can_be_applied_and_is_named_in_both_languages(use):
     async def work(engine):
         session = (await engine.create_conversation()).id
-        presets = engine.models.list_presets()
+        presets = engine.asking.list_presets()
         assert len(presets) >= 3
         for preset in presets:
             assert preset.name("zh-Hans") != preset.name("en") == preset.name("fi")
-            got = await engine.models.apply_preset(session, preset.id)
+            got = await engine.asking.apply_preset(session, preset.id)
             assert (got.preset, got.sampling, got.system_prompt) == (
                 preset.id,
                 preset.sampling,

@@ -58,7 +58,7 @@ def test_the_next_message_is_answered_by_the_model_that_was_chosen_meanwhile(use
 
     async def work(engine):
         session = (await engine.create_conversation()).id
-        await engine.models.save_settings(session, SHORT)
+        await engine.asking.save(session, SHORT)
         engine.start_model()
         first = await say(engine, session, "Say hello.")
         card = await engine.models.import_file(other, ImportWay.COPY)
