@@ -14,6 +14,8 @@ from core.model import TreeItem, TreeView
 from core.wording import count, say_turns
 
 TEXT_CHARACTERS = 160  # of a summary on one line
+EMPTY = "The memory tree is empty: what was said goes in when a segment closes."
+NO_SUMMARIES = "There are no summaries yet: ten parts of the tree are summed up together."
 
 By = Annotated[TreeView, typer.Option("--by", help="Conversation, month, year, or level: the summaries.")]
 Leaves = Annotated[bool, typer.Option("--leaves/--no-leaves", help="Show every part, not only where it lies.")]
@@ -73,7 +75,7 @@ async def _tree(data_dir: Path | None, by: TreeView, *, leaves: bool) -> int:
     async with open_engine(data_dir) as engine:
         top = await engine.tree.load(by)
         if not top:
-            console.print("The memory tree is empty: what was said goes in when a segment closes.")
+            console.print(NO_SUMMARIES if by is TreeView.LEVEL else EMPTY)
             return 0
         root = Tree("Memory tree")
         for item in top:

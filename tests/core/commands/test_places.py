@@ -72,6 +72,10 @@ def test_the_parts_of_the_tree_too(data):
         tree = say(folder, "tree", "--by", view)
         assert tree.count("turns 1–3") == 2
         assert "4–6" not in tree
+    assert (
+        say(folder, "tree", "--by", "level")
+        == "There are no summaries yet: ten parts of the tree are summed up together."
+    )
 
 
 def test_a_proposed_goal_says_where_it_comes_from(data):
