@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from core.archivist.drift import Vector, calibration, has_drifted, same_model, similarity
+from core.archivist.drift import Vector, calibration, has_drifted, personal_threshold, same_model, similarity
 from core.archivist.markers import is_acknowledgement, opens_topic
 from core.archivist.words import all_phrases, find_terms, fold, is_cjk, split_words
 from core.model import BoundaryReason, Role
@@ -51,6 +51,7 @@ class BoundaryRules:
     max_turns: int = 20
     max_gap_s: float = 600
     min_cosine: float | None = None  # None: what was measured for the model
+    similarities: tuple[float, ...] = ()  # of this user's messages, by the same model: many move the model's threshold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +106,9 @@ def find_boundary(segment: OpenSegment, turn: NewTurn, rules: BoundaryRules = DE
     if nearness is None:
         drifted = has_other_words(segment, turn.text)
         return Boundary(reason=BoundaryReason.LEXICAL_DRIFT if drifted else None)
-    threshold = calibration(model).threshold if rules.min_cosine is None else rules.min_cosine
+    threshold = rules.min_cosine
+    if threshold is None:
+        threshold = personal_threshold(rules.similarities, calibration(model).threshold)
     reason = BoundaryReason.DRIFT if has_drifted(nearness, threshold) else None
     return Boundary(reason=reason, similarity=nearness)
 

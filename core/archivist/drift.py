@@ -18,6 +18,9 @@ from core.paths import find_resources
 
 Vector = Sequence[float] | bytes
 
+PERSONAL_SAMPLES = 200  # similarities of one user before their own percentile counts
+PERSONAL_SHARE = 0.20  # of a user's similarities lie below their threshold
+PERSONAL_RANGE = 0.15  # how far it may move from the table's
 _ROUNDING = 1e-9  # a cosine that equals the threshold stays in the segment
 
 
@@ -123,6 +126,15 @@ def confirm_drift(
 def calibration(model: str | None) -> Calibration:
     """Return how a model's vectors are compared, by its signature's beginning; threshold 0.40 for an unknown one."""
     return find_by_signature(_table(), model) or _table()[""]
+
+
+def personal_threshold(similarities: Sequence[float], base: float) -> float:
+    """Return one user's threshold: from 200 measured similarities on the 20th percentile, near the table's."""
+    if len(similarities) < PERSONAL_SAMPLES:
+        return base
+    ordered = sorted(similarities)
+    percentile = ordered[int(PERSONAL_SHARE * (len(ordered) - 1))]
+    return min(base + PERSONAL_RANGE, max(base - PERSONAL_RANGE, percentile))
 
 
 def _minus(vector: Sequence[float], mean: Sequence[float]) -> tuple[float, ...]:

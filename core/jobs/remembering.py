@@ -50,6 +50,7 @@ class Situation:
     pending: tuple[PendingLine, ...]
     standing: Standing
     spoken: tuple[tuple[TurnId, Spoken], ...] = ()  # the user's last messages with vectors, oldest first
+    similarities: tuple[float, ...] = ()  # of the user's messages to their segments, by the same model
     forgotten: frozenset[str] = frozenset()  # hashes of what must not come back
 
     def text_of(self, role: Role) -> str:

@@ -9,11 +9,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from core.archivist.boundaries import BoundaryRules, stamp_turn
 from core.archivist.lessons import draw_lesson, record_calls
-from core.archivist.topic_shift import NEAR, Spoken
+from core.archivist.topic_shift import NEAR, Spoken, find_scorers
 from core.archivist.twins import Twin, TwinWriter
 from core.config import LearningSettings
 from core.jobs import remembering, segmentation
@@ -41,6 +42,7 @@ T = TypeVar("T")
 
 RECENT_USER_TEXTS = 6
 READ_BACK = 2 * RECENT_USER_TEXTS  # messages before a turn
+MOST_SIMILARITIES = 1_000  # of a user, for a threshold of their own
 RECENT_TEXTS = 6  # both roles, for lexical drift (archivist.md section 5)
 
 
@@ -183,7 +185,7 @@ class TurnHook:
         self._newest = session_id, memory_versions.get_newest(c, session_id, held)
         situation = _read_situation(c, finished, rows, standing, recent, self._newest[1])
         if prepared.vectors is not None:
-            situation = replace(situation, spoken=_load_spoken(c, session_id, turn, prepared.vectors.signature))
+            situation = _with_vectors(c, situation, prepared.vectors.signature)
         noticed = self._notice(situation, prepared.vectors, prepared.read.reading)
         self._hear(noticed)
         return Taken(turn=turn, remembered=self._store(c, situation, prepared.vectors, noticed), rows=rows)
@@ -220,9 +222,7 @@ class TurnHook:
             return None
         (vectors,) = await self._embedder.embed([[row.content for row in situation.rows]])
         if vectors is not None:
-            model, chat = vectors.signature, situation.session_id
-            spoken = await self._database.read(lambda c: _load_spoken(c, chat, turn, model))
-            situation = replace(situation, spoken=spoken)
+            situation = await self._database.read(partial(_with_vectors, situation=situation, model=vectors.signature))
         noticed = await self._in_pool(lambda: self._notice(situation, vectors))
 
         def store(c: Connection) -> Remembered | None:
@@ -247,6 +247,7 @@ class TurnHook:
             max_turns=self._learning.max_turns_per_segment,
             max_gap_s=float(self._learning.max_time_gap_seconds),
             min_cosine=self._learning.min_cosine_similarity,
+            similarities=situation.similarities,
         )
         return remembering.notice(
             situation,
@@ -345,10 +346,15 @@ def _note_tools(c: Connection, row: EpisodicRow, calls: Sequence[ToolCall]) -> E
     return episodic.put_tools(c, row, lesson=draw_lesson(calls), tool_calls_json=record_calls(calls, redact))
 
 
-def _load_spoken(c: Connection, session_id: SessionId, turn: TurnId, model: str) -> tuple[tuple[TurnId, Spoken], ...]:
-    """Return the user's last messages before a turn, with their vectors: a held one and those before it."""
-    found = stored_vectors.load_user_vectors(c, session_id, model, before=turn, limit=NEAR + 1)
-    return tuple((number, Spoken(text=text, vector=vector)) for number, text, vector in found)
+def _with_vectors(c: Connection, situation: Situation, model: str) -> Situation:
+    """Add the user's last messages with their vectors: a held one and those before it.
+
+    And how near messages are to their segments with this user, where no scorer knows the model.
+    """
+    found = stored_vectors.load_user_vectors(c, situation.session_id, model, before=situation.turn, limit=NEAR + 1)
+    spoken = tuple((number, Spoken(text=text, vector=vector)) for number, text, vector in found)
+    measured = () if find_scorers(model) else segments.load_similarities(c, model, limit=MOST_SIMILARITIES)
+    return replace(situation, spoken=spoken, similarities=measured)
 
 
 def _as_finished(said: Turn) -> Finished:

@@ -180,6 +180,17 @@ def find_idle(c: Connection, *, before: float) -> tuple[SegmentRow, ...]:
     return tuple(_read(row) for row in rows)
 
 
+def load_similarities(c: Connection, model: str, *, limit: int) -> tuple[float, ...]:
+    """Return how near the user's messages were to their segments by a model's vectors, of the newest segments."""
+    rows = c.execute(
+        "SELECT t.similarity FROM segments s JOIN turns t ON t.session_id = s.session_id"
+        " AND t.turn BETWEEN s.first_turn AND coalesce(s.last_turn, s.first_turn)"
+        " WHERE s.model = ? AND t.similarity IS NOT NULL ORDER BY s.segment_id DESC LIMIT ?",
+        (model, limit),
+    )
+    return tuple(similarity for (similarity,) in rows)
+
+
 def load_all(c: Connection, session_id: SessionId) -> tuple[Segment, ...]:
     """Return a conversation's segments in order, each with its drift curve."""
     rows = [

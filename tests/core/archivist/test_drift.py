@@ -11,6 +11,7 @@ from core.archivist.drift import (
     confirm_drift,
     cosine,
     pack_vector,
+    personal_threshold,
     read_vector,
     similarity,
     update_centroid,
@@ -70,3 +71,15 @@ def test_a_held_back_drift_stands_only_if_the_talk_stays_there():
     assert not confirm_drift(held, [0.9, 0.1], old)
     assert not confirm_drift(held, [1.0, 1.0], old)
     assert confirm_drift(held, None, old)
+
+
+@given(st.lists(st.floats(-1, 1), max_size=400), st.floats(0.2, 0.6))
+def test_a_personal_threshold_stays_near_the_table(similarities, base):
+    threshold = personal_threshold(similarities, base)
+    assert base - 0.15 - 1e-9 <= threshold <= base + 0.15 + 1e-9
+    if len(similarities) < 200:
+        assert threshold == base
+
+
+def test_a_personal_threshold_is_the_twentieth_percentile():
+    assert personal_threshold([i / 1000 for i in range(1001)], 0.25) == pytest.approx(0.2)

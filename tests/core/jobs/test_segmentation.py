@@ -24,8 +24,11 @@ def towards(degrees):
     return array("f", [math.cos(angle), math.sin(angle)]).tobytes()
 
 
-def place(tmp_path, *steps, flush=False):
-    """Place turns given as (text, degrees, arrival in s); returns (first, last, opened_by) of each segment."""
+def place(tmp_path, *steps, flush=False, learns=False):
+    """Place turns given as (text, degrees, arrival in s); returns (first, last, opened_by) of each segment.
+
+    With `learns` the threshold is the model's own, moved by what was measured of the user.
+    """
 
     def put(c, text, degrees, at):
         turn = turns.add_turn(c, CHAT)
@@ -40,8 +43,11 @@ def place(tmp_path, *steps, flush=False):
             language="en",
         )
         segment = segments.get_open(c, CHAT)
-        plan = segmentation.plan(segment, arrival, RULES, confirm=True)
+        measured = segments.load_similarities(c, "test", limit=1000)
+        rules = BoundaryRules(similarities=measured) if learns else RULES
+        plan = segmentation.plan(segment, arrival, rules, confirm=True)
         segmentation.store(c, segment, arrival, plan, now=at)
+        turns.set_outcome(c, turn, kept=0, similarity=plan.similarity)
 
     def end(c):
         segment = segments.get_open(c, CHAT)
@@ -89,6 +95,14 @@ def test_a_held_drift_stands_when_the_conversation_rests(tmp_path):
         (1, 2, None),
         (3, 3, BoundaryReason.DRIFT),
     ]
+
+
+@pytest.mark.parametrize(("before", "cut"), [(25, False), (230, True)])
+def test_who_keeps_to_a_topic_drifts_sooner_once_enough_was_measured(tmp_path, before, cut):
+    talk = [(f"flour and water {number}", 10 * (number % 2), 60.0 * number) for number in range(before)]
+    aside = [(f"the oven door {number}", 62, 60.0 * (before + number)) for number in range(3)]
+    found = place(tmp_path, *talk, *aside, learns=True)
+    assert (BoundaryReason.DRIFT in [opened_by for _, _, opened_by in found]) is cut
 
 
 def test_one_message_is_no_topic_to_drift_from(tmp_path):
