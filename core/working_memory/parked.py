@@ -53,7 +53,9 @@ def release(parked: Sequence[ParkedLine], body: str) -> tuple[ParkedLine, ...]:
     if not lines or not body:
         return lines
     near = set(map(id, index_parked(lines).list_near(KeyIndex(extract_items(body)))))
-    asked = [line for line in lines if id(line) in near] if near else []
+    if not near:
+        return lines
+    asked = [line for line in lines if id(line) in near]
     unsaid = set(fresh_items([line.text for line in asked], body))
     gone = {id(line) for line in asked if line.text not in unsaid and item_key(line.text)}
     return tuple(line for line in lines if id(line) not in gone) if gone else lines

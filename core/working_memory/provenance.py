@@ -13,7 +13,7 @@ from core.text.items import read_items
 from core.text.keys import is_duplicate, item_key, read_key
 from core.working_memory.document import Document
 from core.working_memory.marks import CARRIED, RESTORED, has_tag, strip_tag
-from core.working_memory.parked_index import index_parked
+from core.working_memory.parked_index import ParkedIndex, index_parked
 
 LineKey = tuple[Section, str]
 
@@ -77,13 +77,15 @@ class Known(Protocol):
 class KnownLines:
     """What is known of the lines of a version and of those that wait beside it; removed and pending ones not.
 
-    A line that waited keeps its evidence when it enters later.
+    A line that waited keeps its evidence when it enters later. To be asked before a later state of these lists is
+    indexed.
     """
 
     def __init__(
         self, lines: Mapping[Section, Sequence[MemoryLine]], parked: Mapping[Section, tuple[ParkedLine, ...]]
     ) -> None:
         self._parked = parked
+        self._indexes: dict[Section, ParkedIndex] = {}
         self._standing = {
             key_of(section, line.text): Meta(origin=line.origin, turns=line.turns, locked=line.locked)
             for section, found in lines.items()
@@ -96,7 +98,9 @@ class KnownLines:
         section, text = key
         if key in self._standing or not self._parked.get(section):
             return self._standing.get(key)
-        line = index_parked(self._parked[section]).find(text)
+        if section not in self._indexes:
+            self._indexes[section] = index_parked(self._parked[section])
+        line = self._indexes[section].find(text)
         return None if line is None or line.origin is None else Meta(origin=line.origin, turns=line.turns)
 
 
@@ -132,7 +136,7 @@ def _annotate_line(
     default: Origin,
 ) -> MemoryLine:
     before = previous.get(key_of(section, text))
-    turns, origin = _find_evidence(section, text, previous, offers)
+    turns, origin = _find_evidence(text, before, offers)
     tagged = has_tag(text, RESTORED) or has_tag(text, CARRIED)
     state = LineState.ADDED if before is None else LineState.KEPT
     if tagged:
@@ -146,11 +150,8 @@ def _annotate_line(
     )
 
 
-def _find_evidence(
-    section: Section, text: str, previous: Known, offers: _Offers
-) -> tuple[tuple[TurnId, ...], Origin | None]:
+def _find_evidence(text: str, before: Meta | None, offers: _Offers) -> tuple[tuple[TurnId, ...], Origin | None]:
     """The turns behind a line, ascending, and its origin where somebody is known to have written it."""
-    before = previous.get(key_of(section, text))
     turns = set(before.turns) if before else set()
     origin: Origin | None = before.origin if before and before.origin is not Origin.RESTORED else None
     for proposal in offers.find(text):
@@ -186,7 +187,7 @@ def annotate_parked(
 def _annotate_parked(
     section: Section, line: ParkedLine, previous: Known, offers: "_Offers", at: float | None
 ) -> ParkedLine:
-    turns, origin = _find_evidence(section, line.text, previous, offers)
+    turns, origin = _find_evidence(line.text, previous.get(key_of(section, line.text)), offers)
     found = (line.turns or turns, line.origin or origin, at if line.at is None else line.at)
     if found == (line.turns, line.origin, line.at):
         return line  # itself, so that what is known of it holds on
