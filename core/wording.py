@@ -32,4 +32,4 @@ def say_segment_turns(segment: Segment) -> str:
     if segment.places is None:
         return count(segment.turn_count, "turn")
     first, last = segment.places
-    return say_turns((first,)) if first == last else f"turns {first}\N{EN DASH}{last}"
+    return say_turns(range(first, last + 1))
